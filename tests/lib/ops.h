@@ -1,5 +1,5 @@
-/* What an op of a plan does, told whole: plan_print is for people and leaves out most of a body. Ops that are
- * told alike do the same thing; when they do it is not part of it. */
+/* The complete effect of an op of a plan; plan_print is for readers and leaves out most of a body. Ops with
+ * the same text do the same thing; the text does not include the time. */
 #pragma once
 
 #include "operator/reconcile/decide/model/plan.h"

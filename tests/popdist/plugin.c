@@ -1,4 +1,4 @@
-/* A backend of somebody else's: one instance, and it tells what it is asked. */
+/* A third-party backend: one instance, which prints the calls it gets. */
 #include <stdio.h>
 
 #include <popdist/backend.h>

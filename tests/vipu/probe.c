@@ -162,7 +162,7 @@ static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ip
     end(ctx, result, str_text(&text));
 }
 
-/* The part after the n-th colon, up to the next; "" when there is none. Owned by the caller. */
+/* The part after the n-th colon, up to the next; "" if there is none. Owned by the caller. */
 static char *part(const char *step, int n)
 {
     const char *from = step;

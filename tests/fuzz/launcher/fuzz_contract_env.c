@@ -55,7 +55,7 @@ static uint32_t number(const struct envv *env, const char *name)
     return value;
 }
 
-/* Only when all of them are ours: a user's own numbers are the user's. */
+/* Only if all of them come from the launcher: a user's own numbers are not checked. */
 static void check_share(const struct envv *before, const struct envv *after)
 {
     static const char *const names[] = {POPDIST_ENV_NUM_TOTAL_REPLICAS, POPDIST_ENV_NUM_IPUS_PER_REPLICA,

@@ -1,5 +1,5 @@
-/* The environment contract: lines NAME=VALUE, then every query. Whatever it holds, what is told fits
- * together. */
+/* The environment contract: lines NAME=VALUE, then every query. Whatever the input, the results are
+ * consistent. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A connection of the calling side with three calls on it: whatever a server sends, each call ends once, with
- * an answer or an error of ours, or is still there when the connection is given up. */
+/* A client connection with three calls: whatever a server sends, each call ends once, with a response or an
+ * error, or is still pending when the connection is closed. */
 #include <assert.h>
 #include <nghttp2/nghttp2.h>
 #include <stddef.h>

@@ -43,9 +43,9 @@ struct api_change {
     cJSON *labels;
 };
 
-/* What happens to an object is told here, before the request's answer leaves; old NULL: it is new. */
+/* Called when an object changes, before the response is sent; old NULL: it is new. */
 typedef void (*api_hook_fn)(void *ctx, enum api_change_type type, const struct api_object *object);
-/* The quota has no room for a pod, which was to be made or only tried. */
+/* The quota has no capacity for a pod that was to be created, or only dry-run. */
 typedef void (*api_pod_refused_fn)(void *ctx, const cJSON *pod);
 
 struct api_watch;
@@ -67,7 +67,7 @@ struct api {
     bool no_stream_lists;    /* an old server: lists come in pages */
     unsigned page_limit;     /* it gives fewer items than are asked for; 0: as many */
     unsigned stale_permille; /* a list of "any" version may be an old one */
-    struct {                 /* somebody's rules, or a webhook that is away: writes of such objects fail */
+    struct { /* admission policies of the cluster, or an unavailable webhook: writes of such objects fail */
         const char *plural;
         int code;
         int64_t until_ms;
@@ -129,7 +129,8 @@ bool api_selects(const char *selector, const cJSON *labels); /* "key" or "key=va
 /* ---- lists and watches (api_list.c, api_watch.c) ---- */
 
 void api_list(struct api *api, const struct api_target *target, struct api_answer *ret);
-/* All objects of a kind that the target selects, sorted by key. Yours; the items are borrowed. */
+/* All objects of a kind that the target selects, sorted by key. The caller frees the array; the items are
+ * borrowed. */
 struct api_object **api_select(struct api *api, const struct api_target *target, size_t *ret_count);
 void api_snapshots_release(struct api *api);
 

@@ -279,8 +279,7 @@ static void replace_doc(struct api_object *object, cJSON *doc_take)
     object->doc = doc_take;
 }
 
-/* A status takes nothing from the metadata but the version; elsewhere another uid is a change that nobody may
- * make. */
+/* A status update changes only the version in the metadata; elsewhere a different uid is an error. */
 static bool keeps_uid(const struct api_object *object, const struct api_target *target, const cJSON *body,
                       struct api_answer *ret)
 {

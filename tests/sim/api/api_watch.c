@@ -13,7 +13,7 @@ struct api_watch {
     struct api *api;
     struct api_watch *prev, *next;
     struct api_target target;
-    uint64_t position; /* told up to here */
+    uint64_t position; /* sent up to here */
     api_bytes_fn fn;
     void *ctx;
     struct planned *bookmark, *end;

@@ -1,7 +1,7 @@
-/* Stands between the reconciler and job_decide (--wrap at link time): each plan is dry_run_entry by those
- * before it, and some views are decided twice, for the same view must give the same plan. What the stores
- * have lent stays as it is. In every third world jobs are looked at again for no reason, right after the
- * requests of a plan have been answered. */
+/* Wraps job_decide (--wrap at link time): each plan is checked against those before it, and some views are
+ * decided twice, because the same view must give the same plan. Borrowed objects must stay unchanged. In
+ * every third world jobs are reconciled again without a reason, right after the requests of a plan have
+ * completed. */
 #include "checks/invariants.h"
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/state/schedule.h"

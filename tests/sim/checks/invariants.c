@@ -14,8 +14,8 @@
 /* Twice what the busiest minute of a thousand seeds has. */
 enum { WRITES_OF_A_JOB = 60, WRITES_BESIDE = 100 };
 
-/* Who is told no, or finds undone what it has done, tries again after a while that grows: a minute costs some
- * writes for each job, whatever goes wrong. */
+/* Rejected or undone writes are retried with backoff: a minute costs some writes for each job, whatever
+ * fails. */
 static void count_write(struct world *world, const char *what)
 {
     int64_t minute = clock_now_ms() / 60000;
@@ -55,7 +55,7 @@ static void check_deletion(struct world *world, const struct api_request *reques
         status_guarantees_on_deletion(world, pod);
 }
 
-/* So that whoever comes after a crash does not start the program a second time. */
+/* So that an operator that starts after a crash does not start the program a second time. */
 static void check_noted(struct world *world, const char *partition)
 {
     const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, partition);

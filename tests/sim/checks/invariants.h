@@ -1,7 +1,7 @@
-/* What must never happen, by the names of docs/ARCHITECTURE.md. Checked against what is really so - processes
- * on nodes, partitions at their controllers, the lease at the API server - and not against what an operator
- * believes. Here is where the world tells what happens; records.h, programs.h, line.h, outcome.h, promises.h
- * and progress.h judge it, each what its noun says. */
+/* What must never happen, by the names of docs/ARCHITECTURE.md. Checked against the actual state (processes
+ * on nodes, partitions at their controllers, the lease at the API server) and not against what an operator
+ * has observed. The world reports every change here; records.h, programs.h, queue_order.h, outcome.h,
+ * status_guarantees.h and progress.h check it. */
 #pragma once
 
 #include "world/world.h"

@@ -9,7 +9,7 @@
 const struct node_process *programs_on(const struct world *world, const char *id);
 /* One has begun to run. */
 void programs_began(struct world *world, const struct node_process *process);
-/* Its partition is made or reset: whoever comes next finds it clean. */
+/* Its partition is created or reset: the next user finds it clean. */
 void programs_cleaned(struct world *world, const char *id);
 /* After each step of the world. */
 void programs_step(struct world *world);

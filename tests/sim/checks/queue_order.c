@@ -5,8 +5,8 @@
 #include "operator/api/job/indexset.h"
 #include "checks/records.h"
 
-/* A job that has been told so long ago that it waits stood in the line when others were served: their
- * requests do not take longer. */
+/* A job that has reported so long ago that it waits was in the queue when others were served: their requests
+ * do not take longer. */
 #define REPORTED_WITHIN_MS 1000
 #define REPORTED_WITHIN_STORM_MS 75000
 
@@ -34,7 +34,7 @@ void queue_order_note_left(struct world *world, const cJSON *pod)
     struct user_job *job = world_job(world, json_str(pod, "metadata/labels/graphcore.ai~1job-name", "-"));
 
     if (job)
-        job->waits_since_ms = 0; /* what its status says is from before; it counts when it is told again */
+        job->waits_since_ms = 0; /* its status is from before; it counts when it is written again */
 }
 
 static bool has_waited(const struct world *world, const struct user_job *job)
@@ -152,7 +152,7 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
 {
     const char *controller = json_str(record->doc, "data/controller", "");
     const struct user_job *served = world_job(world, json_str(record->doc, "data/jobName", "-"));
-    uint32_t room = UINT32_MAX; /* it takes a while to find out: not for those whom nobody stands before */
+    uint32_t room = UINT32_MAX; /* finding out takes a while: not for jobs at the head of the queue */
 
     if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")) ||
         !is_looked_at(world, record))

@@ -23,7 +23,7 @@ const struct controller_partition *records_find_partition(const struct world *wo
     return NULL;
 }
 
-/* It stands for no partition any more, and keeps its id from being used again. */
+/* It has no partition any more, and only reserves its id. */
 static bool is_spent(const struct api_object *record)
 {
     return json_at(record->doc, "data/spentAt") != NULL;
@@ -82,8 +82,8 @@ static void check_hold(struct world *world, const struct node_process *living,
                     (long long)(living->goes_since_ms ? clock_now_ms() - living->goes_since_ms : 0));
 }
 
-/* What is made anew, and what is reset, nobody may be using, nor be about to; but for the job with that uid.
- */
+/* No process may use, or be about to use, what is created or reset, except for those of the job with that
+ * uid. */
 static void check_unused(struct world *world, const struct vipu_order *order, const char *job_uid,
                          const char *done)
 {
@@ -116,7 +116,7 @@ void records_ordered(struct world *world, const struct sim_vipu *side, const str
     const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
     bool has_record = record && !is_spent(record);
     bool is_made = order->write == VIPU_CREATE && !entry;
-    /* What somebody removed may be made again, for its job, by a request of long ago. */
+    /* A delayed create may create a partition again that was removed by hand, for the same job. */
     bool may_be_late = !world_is_prompt(world) && world->is_tampered;
 
     if (str_has_prefix(id, "foreign") && order->write != VIPU_CREATE)
@@ -140,7 +140,7 @@ void records_ordered(struct world *world, const struct sim_vipu *side, const str
 
 /* ---- jobs that have gone ---- */
 
-/* What it left behind is given back without it: so it has to be gone, and not only unheard of. */
+/* Its partition is released without it: so the job has to be gone, and not only unobserved. */
 void records_judged(struct world *world, const struct job_view *view)
 {
     for (size_t i = 0; i < view->tombstone_count; i++) {

@@ -7,7 +7,7 @@
 
 /* The partition with that id, wherever it is; NULL: there is none. */
 const struct controller_partition *records_find_partition(const struct world *world, const char *id);
-/* It stands for IPUs that a job has, or is about to get. */
+/* It has IPUs, or is about to get them. */
 bool records_reserve(const struct api_object *record);
 /* Partitions that a job has, by its uid, and that are not on their way out. */
 size_t records_count(const struct world *world, const char *job_uid);
@@ -19,6 +19,6 @@ void records_judged(struct world *world, const struct job_view *view);
 void records_left(struct world *world, const struct api_object *job);
 /* A record has gone. */
 void records_ended(struct world *world, const struct api_object *record);
-/* Something of this job is at the controller that has fallen silent for ever. */
+/* Something of this job is on the controller that never responds again. */
 bool records_are_stuck(const struct world *world, const char *job);
 void records_at_rest(struct world *world);

@@ -42,7 +42,7 @@ void status_guarantees_on_status(struct world *world, const cJSON *job)
 
 /* ---- 5: who holds it ---- */
 
-/* A job that waits itself and is ahead, one that holds IPUs, or a partition of somebody else's. */
+/* A job ahead that also waits, one that has IPUs, or a foreign partition. */
 static bool can_block(const struct world *world, const char *blocker)
 {
     const char *name = strchr(blocker, '/');
@@ -94,8 +94,8 @@ static bool is_disrupted(const cJSON *pod)
     return false;
 }
 
-/* Where all is prompt. A pod that ended by itself goes by policy, when its job has ended; or to make room for
- * its successor, and then status has named what failed first. */
+/* Without delays. A pod that ended by itself is deleted by policy when its job has ended, or to be replaced,
+ * and then status has named the first failure. */
 void status_guarantees_on_deletion(struct world *world, const struct api_object *pod)
 {
     const struct user_job *job =

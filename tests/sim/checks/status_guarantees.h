@@ -10,5 +10,5 @@ void status_guarantees_on_status(struct world *world, const cJSON *job);
 void status_guarantees_on_deletion(struct world *world, const struct api_object *pod);
 /* Something was made for a job. */
 void status_guarantees_init(struct world *world, const struct api_object *object);
-/* Nothing happens any more: whoever waits says for what, and who ended says how. */
+/* At rest: every waiting job reports the reason, and every finished job its result. */
 void status_guarantees_at_rest(struct world *world, const struct user_job *job, const cJSON *doc);

@@ -75,7 +75,7 @@ static void forget(struct node_process *s)
 
 /* ---- the end ---- */
 
-/* The pod's object, or NULL when there is nothing to be told about it now. */
+/* The pod's object, or NULL if the node cannot report it now. */
 static struct api_object *object_to_tell(struct node_process *s, clock_fn again)
 {
     struct api_object *object = object_of(s);
@@ -140,7 +140,7 @@ static void on_end(void *ctx)
     plan(s, dice_between(1, 300), tell_end);
 }
 
-/* The kubelet ends what it is told to end, and what it finds no object for. */
+/* The kubelet ends deleted pods, and those without an object. */
 static void on_kill(void *ctx)
 {
     struct node_process *s = ctx;
@@ -288,7 +288,7 @@ static void lose_object(struct node_process *s)
         forget(s);
 }
 
-/* Somebody has changed what says whose it is. */
+/* The owner reference was changed by hand. */
 static bool is_disowned(const struct api_object *pod)
 {
     return !json_at(pod->doc, "metadata/annotations/graphcore.ai~1partition");

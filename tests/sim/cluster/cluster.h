@@ -1,7 +1,7 @@
 /* The rest of a Kubernetes cluster around the API server in memory: a scheduler, nodes with kubelets and the
- * processes on them, the node and pod garbage collectors, owner references. What is really so
- * (`process`) and what the API server is told are two things: a node that cannot be reached tells
- * nothing, and what runs on it goes on. */
+ * processes on them, the node and pod garbage collectors, owner references. The actual state
+ * (`node_process`) and what the API server knows are separate: an unreachable node reports nothing, and its
+ * processes continue. */
 #pragma once
 
 #include "api/api.h"
@@ -19,7 +19,7 @@ struct node_process {
     struct cluster *cluster;
     struct node_process *prev_living, *next_living; /* while it is alive */
     char *uid, *ns, *name, *job_uid, *partition;
-    char *controller; /* "host:port", as its program is told */
+    char *controller; /* "host:port", as passed to its program */
     uint32_t run;
     struct node_side *node; /* NULL: not bound */
     struct habit habit;

@@ -6,6 +6,6 @@
 void pod_status_waits(cJSON *pod, const char *reason, const char *message);
 void pod_status_unschedulable(cJSON *pod);
 void pod_status_runs(cJSON *pod, unsigned address);
-void pod_status_disrupted(cJSON *pod, const char *reason); /* somebody is about to take it away */
+void pod_status_disrupted(cJSON *pod, const char *reason); /* the pod is about to be removed */
 void pod_status_ended(cJSON *pod, int exit_code);
 void pod_status_let_go(cJSON *pod); /* it is deleted without any more grace */

@@ -1,9 +1,9 @@
-/* Virtual time: a queue of things that are going to happen, and the time of the one that is event_occurrence.
- * Nothing waits, and nothing reads a real clock. What happens at the same moment happens in the order in
- * which it was planned, so that a seed always gives the same run.
+/* Virtual time: a queue of events, and the time of the current one. Nothing waits, and nothing reads a real
+ * clock. Events at the same time happen in the order in which they were scheduled, so that a seed always
+ * gives the same run.
  *
- * There is one clock, because the words of base/io/loop.h that it stands in for (loop_clock_ms,
- * loop_random_u32) know of no other. Owners cancel what they have planned before they are freed. */
+ * There is one clock, because the functions of base/io/loop.h that it replaces (loop_clock_ms,
+ * loop_random_u32) have no argument for another. Owners cancel their events before they are freed. */
 #pragma once
 
 #include <stdbool.h>

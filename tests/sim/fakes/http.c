@@ -41,7 +41,7 @@ struct http_client {
 /* A request and then its answer. It lives on when the call has ended: what was sent was sent. */
 struct http_message {
     struct http_message *prev, *next;
-    struct http_call *call; /* NULL: nobody waits for the answer */
+    struct http_call *call; /* NULL: the call was cancelled */
     const struct host *host;
     struct api_request request;
     char *method, *url, *content_type, *body;

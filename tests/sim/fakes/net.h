@@ -1,7 +1,7 @@
-/* What lies between the operators and the servers: messages take their time, and by the seed's fault_rates
- * they are lost, late, repeated or left without an answer. http.c (base/io/http_client.h) and vipu.c
- * (vipu/client/client.h) send through it; both stand in for the real ones at link time, so that everything
- * above them runs unchanged.
+/* The network between the operators and the servers: messages take time, and according to the seed's
+ * fault_rates they are lost, late, repeated or never answered. http.c (base/io/http_client.h) and vipu.c
+ * (vipu/client/client.h) send through it; both replace the real ones at link time, so that everything above
+ * them runs unchanged.
  *
  * One world at a time: `net` is its network. */
 #pragma once
@@ -23,8 +23,8 @@ struct fault_rates {
     unsigned broken;  /* of a watch's lines: the connection ends in the middle of one */
     unsigned stalled; /* of a watch's lines: nothing comes any more, not even the end */
     unsigned gone;    /* of a watch's lines: the position has expired */
-    unsigned stopped; /* of plans: the process stands still between deciding and acting */
-    unsigned behind;  /* of watches: the server has to catch up first, and tells nothing for a while */
+    unsigned stopped; /* of plans: the process is stopped between deciding and acting */
+    unsigned behind;  /* of watches: the server has to catch up first, and sends nothing for a while */
 };
 
 /* What becomes of one message. */
@@ -46,8 +46,8 @@ struct net {
     struct sim_vipu *sides;
     size_t side_count;
     struct rpc_message *rpc_messages;
-    /* What an operator has learnt that it has not brought about itself, or what went wrong: counted, so that
-     * plans can be dry_run_entry between which there was none of it. */
+    /* Counts what an operator has learned that it has not caused itself, and failures, so that plans between
+     * which there was none can be compared. */
     uint64_t news;
     bool lists_are_news; /* partitions may change by themselves */
     bool is_answering;   /* what changes at the API server now is an operator's own doing */
@@ -65,7 +65,7 @@ extern struct net *net;
 
 struct delivery net_delivery(bool is_vipu);
 void net_drop_messages(struct net *net); /* http.c: what is on the way is lost */
-/* Somebody has asked for a pod with that text in it, and the API server has not heard of it yet. Those of the
- * job with that uid do not count. */
+/* A request for a pod that contains that text is on its way to the API server. Those of the job with that
+ * uid do not count. */
 bool net_awaits_pod(const struct net *net, const char *text, const char *job_uid);
 void net_drop_rpc_messages(struct net *net); /* vipu.c: likewise */

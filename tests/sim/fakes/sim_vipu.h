@@ -27,8 +27,8 @@ struct sim_vipu {
 /* config: what vipu-server would be given as its configuration file; it must be sound. */
 void sim_vipu_init(struct sim_vipu *side, const char *name, const char *config);
 void sim_vipu_release(struct sim_vipu *side);
-/* Somebody removes a partition of the operator's; the controller loses all of them; an IPU-Machine fails for
- * a while, and the partitions on it with it. None of it touches foreign partitions. */
+/* A partition of the operator's is removed by hand; the controller loses all of them; an IPU-Machine fails
+ * for a while, with the partitions on it. Foreign partitions are not affected. */
 void sim_vipu_remove_partition(struct sim_vipu *side);
 void sim_vipu_forget(struct sim_vipu *side);
 void sim_vipu_fail(struct sim_vipu *side, uint32_t for_ms);

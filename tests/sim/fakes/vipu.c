@@ -37,7 +37,7 @@ struct vipu_call {
     struct rpc_message *rpc_message; /* on the way */
 };
 
-/* A call on its way, and then its answer. It lives on when nobody waits for it any more. */
+/* A call on its way, and then its response. It lives on if the call is cancelled. */
 struct rpc_message {
     struct rpc_message *prev, *next;
     struct vipu_call *call;
@@ -45,7 +45,7 @@ struct rpc_message {
     enum method method;
     char *id, *allocation;
     char *record;                          /* see struct vipu_order */
-    struct vipu_requirements requirements; /* id and allocation are ours */
+    struct vipu_requirements requirements; /* id and allocation are owned */
     bool flag;                             /* force, or relocatable */
     struct delivery delivery;
     unsigned planned;
@@ -303,7 +303,7 @@ static void arrive(void *ctx)
         rpc_message_done(message);
         return;
     }
-    net->news += message->call == NULL; /* it comes late: nobody waits for it any more */
+    net->news += message->call == NULL; /* it is late: the call was cancelled */
     carry_out(message);
     if (message->delivery.twice && message->method >= CREATE && message->method <= RESET)
         rpc_message_plan(message, message->delivery.twice_ms, NULL, arrive_again);

@@ -62,7 +62,7 @@ static void say_member(const cJSON *object, const char *path)
         printf(" %s=%s", path, text);
 }
 
-/* A status that nobody has written is the schema's own business. */
+/* An empty status is the schema's business. */
 static void say_object(const cJSON *object)
 {
     static const char *const paths[] = {
@@ -117,7 +117,7 @@ static cJSON *new_object(size_t kind, const char *name, bool held, bool marked)
     return object;
 }
 
-/* Who is meant: nobody in particular, this object, another one, this version, an old one. */
+/* The target: any object, this object, another one, this version, an old one. */
 static void put_conditions(struct script *s, cJSON *metadata, const cJSON *last, uint32_t which)
 {
     if (which == 1)
@@ -281,7 +281,7 @@ static void step(struct script *s)
         remember(s, kind, name);
 }
 
-/* ---- the whole story once more, as a watch tells it ---- */
+/* ---- the complete history once more, as a watch sends it ---- */
 
 static bool on_bytes(void *ctx, const char *bytes, size_t len)
 {

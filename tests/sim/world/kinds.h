@@ -18,7 +18,7 @@ enum pods_do {
 enum user_does {
     USER_WAITS,
     USER_DELETES,           /* at some time */
-    USER_DELETES_TWICE,     /* and makes a job of the same name anew, at once, which is then left alone */
+    USER_DELETES_TWICE,     /* and creates a job of the same name again, at once, which is then left alone */
     USER_REPLACES_BY_FORCE, /* likewise, and with --force: the pod's object goes, its program need not */
     USER_SUSPENDS,          /* and resumes */
     USER_IS_RESTLESS,       /* suspends and resumes as soon as status says so, many times */
@@ -31,7 +31,7 @@ enum user_does {
 
 struct kind {
     const char *name;
-    const char *spec; /* JSON; %s is the members of `workers` beside what stands there */
+    const char *spec; /* JSON; %s is the members of `workers` besides the template */
     enum pods_do pods;
     enum user_does user;
     const char *ends; /* launcherStatus in the end, when nothing goes wrong; "": the job has gone */

@@ -8,7 +8,7 @@
 struct process;
 
 struct process_options {
-    const char *name; /* unique for ever: the lease's holder */
+    const char *name; /* globally unique: the lease's holder */
     const struct pool_config *controllers;
     int64_t hold_ms;
     const char *watch_ns; /* NULL: all namespaces, and nodes */

@@ -10,7 +10,7 @@
 
 /* Longer than anything that is waited for: a stray write and then the hold, a back-off. */
 #define AT_REST_MS 320000
-/* Enough for all that run for ever in a world of twenty jobs, and for one more of the largest. */
+/* Enough for all pods that run for ever in a world of twenty jobs, and for one more of the largest. */
 #define QUOTA_PODS 12
 #define LIMIT_MS (90 * 60000)
 
@@ -77,7 +77,7 @@ void world_kill(struct world *world, size_t index, int64_t away_ms)
         world->creations[index] = clock_plan(away_ms, NULL, ON_BIRTH[index], world);
 }
 
-/* Between two steps, for nobody may be freed inside its own call. */
+/* Between two steps, because an operator must not be freed inside its own call. */
 static void reap(struct world *world)
 {
     for (size_t i = 0; i < WORLD_PROCESSES; i++) {
@@ -127,7 +127,7 @@ static void on_start(void *ctx, const struct node_process *node_process)
     invariants_start(ctx, node_process);
 }
 
-/* It ends when whoever counts from now on would take it over. */
+/* It ends when an operator that starts now would take it over. */
 static void note_lease(struct world *world, const cJSON *lease)
 {
     mem_set_str(&world->leader, json_str(lease, "spec/holderIdentity", NULL));
@@ -286,6 +286,6 @@ void world_run(struct world *world)
         return;
     invariants_at_rest(world);
     job_caches_at_rest(world);
-    if (!world->broken && !world->lost) /* whose trouble a new one tells anew */
+    if (!world->broken && !world->lost) /* whose failure a new one reports again */
         check_restart(world);
 }

@@ -24,7 +24,7 @@ struct world_options {
     uint64_t seed;
     unsigned jobs;          /* 0: twenty */
     bool is_tampered_with;  /* partitions go and fail, too */
-    bool loses_controller;  /* one of the two falls silent some time, for ever */
+    bool loses_controller;  /* one of the two stops responding at some time, for ever */
     bool is_calm;           /* nothing goes wrong, whatever the seed says */
     bool has_quota;         /* of a few pods: not for all jobs at once */
     bool has_one_namespace; /* the operators see jobs of one namespace, and no nodes */
@@ -73,7 +73,7 @@ struct world {
     int64_t began_ms, storm_ends_ms;
     struct fault_rates storm;    /* until then */
     bool is_tampered;            /* partitions have gone or failed that the operator believed in */
-    const struct sim_vipu *lost; /* the controller that has fallen silent for ever; NULL: none */
+    const struct sim_vipu *lost; /* the controller that never responds again; NULL: none */
     unsigned writes;             /* of the operators, in the order in which they leave */
     int64_t minute;              /* of the clock... */
     size_t writes_in_minute;     /* ...and those of them in it */
@@ -93,7 +93,7 @@ struct world *world_new(const struct world_options *options);
 void world_free(struct world *world);
 /* Runs until all is settled, or something is broken. */
 void world_run(struct world *world);
-/* The first one stands; all say which invariant, when, and what. */
+/* The first one counts; all say which invariant, when, and what. */
 void world_break(struct world *world, const char *invariant, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* It is started again after so long; -1: never. Not from inside one of its calls. */

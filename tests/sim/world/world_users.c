@@ -132,8 +132,8 @@ static void claim_a_pod(struct user_job *job)
     api_changed(&job->world->api, pod);
 }
 
-/* The API tells ages in seconds, and who is older must not depend on who was heard of first: nobody makes a
- * job in a second in which another was made, as far as there are seconds enough. */
+/* The API has ages in seconds, and which job is older must not depend on which was observed first: no two
+ * jobs are created in the same second, as far as there are enough seconds. */
 static bool has_its_turn(const struct world *world)
 {
     char now[TIMEFMT_RFC3339_SIZE];
