@@ -21,10 +21,10 @@ CURES = {
         "runs that grow and shrink need the official horovodrun: pip install horovod",
     "--fusion --cycle --cache --hierarchical --no-hierarchical --autotune --timeline --num-nccl --thread-affinity --stall "
     "--no-stall --gloo-timeout --disable-cache --tcp --binding --log --no-log --mpi-threads --num-streams":
-        "it tunes Horovod's own engine, which PopART programs do not use: leave it out",
-    "--start-timeout": "the processes wait for each other as long as it takes: leave it out",
+        "it tunes Horovod's own engine, which PopART programs do not use: remove it",
+    "--start-timeout": "the processes wait for each other as long as it takes: remove it",
     "--config-file": "give the options on the command line",
-    "--jsrun": "only mpirun starts PopART programs: leave it out",
+    "--jsrun": "only mpirun starts PopART programs: remove it",
     "-cb --check-build": "see `horovodrun --version`, and `mpirun --version` for what carries the messages",
 }  # fmt: skip
 

@@ -119,7 +119,7 @@ static enum popdist_status device_alone(uint32_t ipus, uint32_t *ret, struct pop
     if (!is_power_of_two(ipus) || !is_power_of_two(partition) || ipus > partition)
         return fail(error, POPDIST_INVALID,
                     "which device has %" PRIu32
-                    " IPUs depends on the partition, and nothing tells its size; start "
+                    " IPUs depends on the partition, and its size is unknown; start "
                     "the program with poprun, or give instanceSize in %s",
                     ipus, POPLAR_ENV_TARGET_OPTIONS);
     *ret = first_device(partition, ipus);

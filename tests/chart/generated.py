@@ -37,12 +37,12 @@ def values_rows():
 def vendor_rows():
     rows = ["| value of the vendor's chart | here |\n", "|---|---|\n"]
     for row in VENDOR:
-        if "refused" not in row:
+        if "rejected" not in row:
             here = f"works{': ' + row['now'] if 'now' in row else ''}"
         elif "use" in row:
-            here = f"`{row['use']}`: {row['refused']}"
+            here = f"`{row['use']}`: {row['rejected']}"
         else:
-            here = f"refused: {row['refused']}"
+            here = f"rejected: {row['rejected']}"
         rows.append(f"| `{row['value']}` | {here} |\n")
     return "".join(rows)
 

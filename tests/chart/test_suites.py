@@ -39,7 +39,7 @@ def test_without_a_name_all_lanes_run_that_need_none(chosen):
     assert set(chosen()) < {suite.name for suite in SUITES}
 
 
-def test_a_lane_that_is_named_runs(chosen):
+def test_a_named_suite_runs(chosen):
     for suite in SUITES:
         assert chosen(suite.name) == [suite.name]
     assert chosen("unit", "interop", "arch") == ["arch", "unit", "interop"], "in the order of the table"

@@ -59,7 +59,7 @@ def test_the_schema_knows_nothing_else(path, schema):
     for key, part in schema["properties"].items():
         here = ".".join(filter(None, [path, key]))
         if part == RETIRED:
-            assert here in {row["value"] for row in values_table.VENDOR if "refused" in row}
+            assert here in {row["value"] for row in values_table.VENDOR if "rejected" in row}
         elif here != "enabled":  # by which a chart with this one as a part of it turns it off
             assert any(one == here or one.startswith(here + ".") or here.startswith(one + ".") for one in DESCRIBED) or any(
                 row["value"].startswith(here + ".") for row in values_table.VENDOR)
@@ -100,6 +100,6 @@ def test_missing_values_are_refused_by_name_or_empty(helm):
     assert done.returncode == 0, done.stderr
 
 
-def test_misspelt_values_are_refused(helm):
+def test_misspelled_values_are_rejected(helm):
     said = helm("template", {"controler": {}, "worker": {"hostNetwork": "yes"}, "vipuServer": {"ipus": 65}}).stderr
     assert "controler" in said and "hostNetwork" in said and "ipus" in said

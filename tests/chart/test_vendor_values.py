@@ -9,8 +9,8 @@ import yaml
 from conftest import CHART, ROOT
 from values_table import VALUES, VENDOR as ROWS, described_values, merged, nested, value_at
 
-WORKING = [row for row in ROWS if "refused" not in row]
-REFUSED = [row for row in ROWS if "refused" in row]
+WORKING = [row for row in ROWS if "rejected" not in row]
+REFUSED = [row for row in ROWS if "rejected" in row]
 
 DESCRIBED = {path for path, _, _ in described_values()}
 
@@ -32,7 +32,7 @@ def refusals(programs, tmp_path_factory):
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["value"])
 def test_it_is_refused_by_name(refusals, row):
     successor = f"; use {row['use']}" if "use" in row else ""
-    assert f"  {row['value']}: {row['refused']}{successor}" in refusals
+    assert f"  {row['value']}: {row['rejected']}{successor}" in refusals
 
 
 @pytest.mark.parametrize("row", WORKING, ids=lambda row: row["value"])

@@ -19,13 +19,13 @@
 {{- define "ipu-operator.invalidVendorValues" -}}
 {{- range $row := .Files.Get "vendor-values.yaml" | fromYamlArray -}}
 {{- $given := $.Values -}}
-{{- $asked := not (empty $row.refused) -}}
+{{- $asked := not (empty $row.rejected) -}}
 {{- range $key := splitList "." $row.value -}}
 {{- $asked = and $asked (kindIs "map" $given) (hasKey $given $key) -}}
 {{- if $asked }}{{ $given = get $given $key }}{{ end -}}
 {{- end -}}
 {{- if and $asked (not (kindIs "invalid" $given)) (not (and (hasKey $row "vendor") (eq (toJson $row.vendor) (toJson $given)))) }}
-  {{ $row.value }}: {{ $row.refused }}{{ with $row.use }}; use {{ . }}{{ end }}
+  {{ $row.value }}: {{ $row.rejected }}{{ with $row.use }}; use {{ . }}{{ end }}
 {{- end -}}
 {{- end -}}
 {{- end -}}

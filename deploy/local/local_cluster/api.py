@@ -45,7 +45,7 @@ class Api:
         """Creates the object; one that is already there is as good."""
         status, answer = self.request("POST", path, body)
         if status not in (201, 409):
-            raise UserError(f"The API server refused to create {path}/{body['metadata']['name']} "
+            raise UserError(f"The API server rejected {path}/{body['metadata']['name']} "
                           f"(status {status}): {answer.decode(errors='replace')[:400]}")
 
     def node_is_ready(self, name: str, since: float = 0) -> bool:

@@ -279,7 +279,7 @@ static int part_of(const struct array *in, const struct array *out, uint32_t par
     *ret = out->count / participants;
     if (in && (in->type != out->type || in->count != *ret)) {
         PyErr_Format(PyExc_ValueError,
-                     "the input is %s[%zu], but the output has room for %s[%zu] of each participant",
+                     "the input is %s[%zu], but the output fits %s[%zu] of each participant",
                      popdist_type_name(in->type), in->count, popdist_type_name(out->type), *ret);
         return 0;
     }

@@ -40,7 +40,7 @@ void programs_release(struct world *world)
 /* ---- 10: who reaches what ---- */
 
 /* They were started together, to share a partition. */
-static bool is_one_crew(const struct node_process *a, const struct node_process *b)
+static bool is_same_pod_set(const struct node_process *a, const struct node_process *b)
 {
     return a->run == b->run && str_eq(a->partition, b->partition) && str_eq(a->job_uid, b->job_uid);
 }
@@ -55,7 +55,7 @@ static void reach(struct world *world, const struct sim_vipu *side, const struct
         const struct vipu_ipu *ipu = &entry->partition.ipus[i];
         const struct node_process **user = &users[ipu->domain_topology_id * VIPU_ILD_IPUS + ipu->topology_id];
 
-        if (*user && !is_one_crew(*user, s))
+        if (*user && !is_same_pod_set(*user, s))
             world_break(world, NO_IPU_SHARED,
                         "IPU %u of %s is reached by pod %s (run %u, partition %s) and by pod %s (run %u, "
                         "partition %s)",

@@ -274,7 +274,7 @@ TEST(the_garbage_collector_is_not_believed)
     }
 }
 
-TEST(a_pod_whose_containers_ended_is_quiet_whoever_says_failed)
+TEST(a_failed_pod_has_stopped_once_its_containers_ended)
 {
     AUTO(pod)
     struct pod *pod =
