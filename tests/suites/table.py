@@ -80,7 +80,7 @@ SUITES = [
            Ctest("tsan", "threads")), 5, "programs"),
     Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 4, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 10, "API server"),
-    Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 4, "nodes"),
+    Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 4, "API server"),
     Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 22, "nodes"),
     Suite("interop", "the chart with cert-manager's controllers and Prometheus, which are built first",
           (Pytest(("interop",), "release"),), 15, "nodes", on_demand=True),
