@@ -19,7 +19,7 @@
 #include "operator/kube/client/client.h"
 #include "operator/kube/client/counters.h"
 #include "operator/kube/events/events.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "operator/kube/leader_election/lease.h"
 #include "options.h"
 #include "operator/reconcile/report/inventory.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operator/kube/client/client.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "operator/serve/metrics/metrics_server.h"
 #include "operator/serve/webhooks/webhooks.h"
 #include "options.h"

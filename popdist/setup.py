@@ -30,9 +30,9 @@ def mpi_words(kind):
 
 def extensions():
     include = [str(VIEW), "include"]
-    depends = [str(p) for folder in ("src", "include/popdist") for p in Path(folder).glob("*.h")]
+    depends = [str(p) for folder in ("src", "include/popdist") for p in Path(folder).rglob("*.h")]
     yield Extension(
-        "popdist.libpopdist", sorted(str(p) for p in Path("src").glob("*.c")), include_dirs=include, depends=depends,
+        "popdist.libpopdist", sorted(str(p) for p in Path("src").rglob("*.c")), include_dirs=include, depends=depends,
         extra_compile_args=FLAGS, libraries=["pthread", "dl"],
         extra_link_args=["-Wl,--version-script=src/popdist.map", "-Wl,-soname,libpopdist.so.1"],
     )  # fmt: skip
@@ -54,7 +54,7 @@ class BuildLibraries(build_ext):
         return "/".join([*packages, FILES[name]]) if name in FILES else super().get_ext_filename(fullname)
 
     def run(self):
-        # Sources name their headers from the top of the tree: "popdist/src/wire.h".
+        # Sources name their headers from the top of the tree: "popdist/src/core/wire.h".
         VIEW.mkdir(parents=True, exist_ok=True)
         link = VIEW / "popdist"
         if link.is_symlink():

@@ -1,5 +1,6 @@
 #include "base/core/str.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,6 +99,17 @@ void str_drop(struct str *s, size_t len)
         return;
     memmove(s->ptr, s->ptr + len, s->len - len + 1);
     s->len -= len;
+}
+
+void str_trim(struct str *s)
+{
+    size_t blanks = 0;
+
+    while (s->len > 0 && isspace((unsigned char)s->ptr[s->len - 1]))
+        s->ptr[--s->len] = '\0';
+    while (blanks < s->len && isspace((unsigned char)s->ptr[blanks]))
+        blanks++;
+    str_drop(s, blanks);
 }
 
 void str_clear(struct str *s)

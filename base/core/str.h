@@ -35,6 +35,7 @@ bool str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf,
 /* "1 pod", "4 pods"; many is the irregular plural, NULL for one with an "s" added. */
 bool str_add_count(struct str *s, uint64_t count, const char *one, const char *many);
 void str_drop(struct str *s, size_t len); /* removes len bytes from the front */
+void str_trim(struct str *s);             /* removes white space at both ends */
 void str_clear(struct str *s);            /* keeps the buffer, clears `full` */
 void str_release(struct str *s);
 char *str_take(struct str *s);             /* owned by the caller; "" if empty; s is empty afterwards */

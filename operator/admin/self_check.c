@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/io/http_client.h"
+#include "base/http/http_client.h"
 #include "base/io/loop.h"
 #include "operator/admin/sync_client.h"
 #include "operator/admin/subcommand.h"

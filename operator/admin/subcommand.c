@@ -6,7 +6,7 @@
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 
 static int run_connected(subcommand_fn run, struct subcommand_access *access,
                          const char *(*env)(const char *))

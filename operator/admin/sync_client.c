@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/io/http_client.h"
+#include "base/http/http_client.h"
 
 enum { ANSWER_MS = 15000 };
 

@@ -7,7 +7,7 @@
 
 #include "base/core/err.h"
 #include "base/core/str.h"
-#include "vipu/model/pool.h"
+#include "vipu/placement/pool.h"
 
 /* A partition in use. Borrowed. */
 struct claims_holder {

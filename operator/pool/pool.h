@@ -12,7 +12,7 @@
 #include "operator/pool/config.h"
 #include "operator/pool/partition_view.h"
 #include "vipu/client/client.h"
-#include "vipu/model/pool.h"
+#include "vipu/placement/pool.h"
 
 struct loop;
 struct pool;

@@ -19,10 +19,10 @@ JOB_ERROR = (r"\bfield_(?:invalid|forbidden)\([^;]*?,\s*@(?=\);)", r"\bwhat = me
 CALLS = {
     TROUBLE: {
         ("operator", "vipu/client", "vipu/wire", "base"): LOG,
-        ("base/io/http_server_request.c",): (r"\brefuse\(request, \d+, @",),
+        ("base/http/http_server_request.c",): (r"\brefuse\(request, \d+, @",),
         ("operator/serve",): (r'\bhttp_server_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
-        ("operator/options.c", "base/core/opts.c", "base/io", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
+        ("operator/options.c", "base/core/opts.c", "base/io", "base/http", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
          "operator/api/partition/orphan.c"): ERROR,
         ("operator/pool/config.c",): (ERROR[1], r"\bret_problem =\s*mem_printf\(@"),
         ("operator/kube/auth/kubeconfig.c",): (r"\breject\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),

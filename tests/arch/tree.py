@@ -22,13 +22,15 @@ MAY_INCLUDE = {
     "base/core/": ("base/core/",),
     "base/doc/": ("base/doc/", "base/core/"),
     "base/io/": ("base/io/", "base/core/"),
+    "base/http/": ("base/http/", "base/io/", "base/core/"),
     "vipu/": ("vipu/", "base/"),
     "vipu/model/": ("vipu/model/", "base/core/"),
+    "vipu/placement/": ("vipu/placement/", "vipu/model/", "base/core/"),
     "vipu/wire/messages/": ("vipu/wire/messages/", "vipu/model/", "base/core/"),
     "vipu/wire/transport/": ("vipu/wire/transport/", "base/"),
     "vipu/wire/grpc/": ("vipu/wire/grpc/", "vipu/wire/transport/", "base/"),
     "vipu/client/": ("vipu/client/", "vipu/wire/", "vipu/model/", "base/"),
-    "vipu/server/controller/": ("vipu/server/controller/", "vipu/model/", "base/"),
+    "vipu/server/controller/": ("vipu/server/controller/", "vipu/placement/", "vipu/model/", "base/"),
     "vipu/server/config/": ("vipu/server/config/", "vipu/server/controller/", "vipu/wire/transport/", "vipu/model/", "base/"),
     "vipu/server/calls/": ("vipu/server/calls/", "vipu/server/controller/", "vipu/wire/", "vipu/model/", "base/"),
     "vipu/server/storage/": ("vipu/server/storage/", "vipu/server/calls/", "vipu/server/controller/", "vipu/wire/", "vipu/model/", "base/"),
@@ -41,6 +43,8 @@ MAY_INCLUDE = {
     "vipu/tools/discovery/": ("vipu/tools/discovery/", "vipu/tools/devices/", "vipu/client/", "vipu/model/", "base/"),
     "vipu/tools/": ("vipu/tools/", "vipu/client/", "vipu/model/", "base/"),
     "popdist/": ("popdist/",),
+    "popdist/src/core/": ("popdist/src/core/", "popdist/backend.h", "popdist/popdist.h"),
+    "popdist/src/query/": ("popdist/src/query/", "popdist/src/core/", "popdist/contract.h", "popdist/popdist.h"),
     "launcher/": ("launcher/", "vipu/client/", "vipu/model/", "vipu/cli/args/hcl.h", "vipu/cli/args/options.h", "vipu/tools/", "base/", "popdist/contract.h"),
     "launcher/tools/": ("launcher/", "vipu/cli/main.h", "vipu/tools/", "base/"),
     "operator/": ("operator/", "vipu/", "base/"),
@@ -56,13 +60,13 @@ MAY_INCLUDE = {
 }
 
 # How many circles of files a module still has. A number may only become smaller.
-CIRCLES = {"base": 2, "operator": 7, "vipu": 4}
+CIRCLES = {"base": 2, "operator": 4, "vipu": 3}
 
 # Function -> the files that may call it. Everything else uses what base/ offers in its place.
 BANNED = {
-    "malloc calloc aligned_alloc realloc strdup strndup": ("base/core/mem.c", "popdist/src/alloc.c"),
+    "malloc calloc aligned_alloc realloc strdup strndup": ("base/core/mem.c", "popdist/src/core/alloc.c"),
     "asprintf vasprintf": (),
-    "getenv secure_getenv": ("main.c", "launcher/", "popdist/src/settings.c"),
+    "getenv secure_getenv": ("main.c", "launcher/", "popdist/src/query/settings.c"),
     "exit": ("main.c",),
     "sprintf vsprintf strcpy stpcpy strcat strncpy strncat gets strtok atoi atol atof": (),
     "system popen sleep usleep rand srand random alloca setjmp longjmp tmpnam mktemp": (),

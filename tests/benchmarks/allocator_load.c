@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/allocator.h"
+#include "vipu/placement/allocator.h"
 
 #define MAX_IPUS (1024u * VIPU_ILD_IPUS)
 

@@ -18,7 +18,7 @@
 #include "base/io/file.h"
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "operator/kube/watch/watch.h"
 
 #define FILE_MAX_BYTES ((size_t)1024 * 1024)

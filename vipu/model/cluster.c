@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/model/blocks.h"
+
+uint64_t vipu_block_mask(uint32_t start, uint32_t size)
+{
+    return (UINT64_MAX >> (64 - size)) << start;
+}
 
 static void cluster_release(struct vipu_cluster *cluster)
 {

@@ -52,3 +52,6 @@ struct vipu_cluster *vipu_clusters_find(const struct vipu_clusters *clusters, co
 /* The allocation of that name and its cluster. */
 const struct vipu_allocation *vipu_clusters_allocation(const struct vipu_clusters *clusters, const char *id,
                                                        const struct vipu_cluster **ret_cluster);
+
+/* The mask of the IPUs [start, start + size) of a domain; size 1..64, start + size <= 64. */
+uint64_t vipu_block_mask(uint32_t start, uint32_t size);

@@ -2,7 +2,10 @@
  * places: reasons of waiting and terminated containers, conditions, the pod's own reason. Pure. */
 #pragma once
 
-#include "operator/api/observed/pod.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/doc/json.h"
 
 /* For the condition PodScheduled when it is false; NULL: no problem. */
 const char *pod_reason_of_scheduling(const char *reason, const char *message);

@@ -1,9 +1,21 @@
-/* Reads kubeconfig files, several merged as kubectl does it (the first file that sets a thing wins), into an
- * identity. Auth-provider plugins are refused; exec plugins are run where that is allowed. Internal to the
- * operator/kube. */
+/* Reads kubeconfig files, several merged like kubectl does (the first file that sets a value wins), into a
+ * client configuration. Auth-provider plugins are rejected; exec plugins run if the options allow it. */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/core/err.h"
 #include "operator/kube/auth/client_config.h"
+
+typedef const char *(*client_config_env_fn)(const char *name);
+
+struct client_config_options {
+    const char *kubeconfig;   /* one path, or several joined by ':'; NULL: see client_config_load */
+    const char *context;      /* NULL: current-context */
+    client_config_env_fn env; /* getenv of the program */
+    bool may_run_plugins;     /* the caller has nothing to miss while it waits for another program */
+    const char *pod_dir;      /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
+};
 
 /* paths: one, or several joined by ':'. Of several, files that do not exist are left out. On failure ret may
  * be partly filled: release it. */

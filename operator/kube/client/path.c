@@ -1,6 +1,6 @@
 #include "operator/kube/client/path.h"
 
-#include "base/io/http_client.h"
+#include "base/http/http_client.h"
 
 static void add_part(struct str *out, const char *part)
 {

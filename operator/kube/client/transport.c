@@ -2,7 +2,7 @@
 
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/credential_files.h"
 
 #define REFRESH_MS ((int64_t)60000)
 #define REAP_MS ((int64_t)1000)
@@ -156,7 +156,7 @@ static void refresh(struct transport *transport, bool force)
     struct err err = {0};
 
     transport->refreshed_ms = loop_now_ms(transport->loop);
-    if (!client_config_refresh(transport->client_config, force, &err))
+    if (!credential_files_refresh(transport->client_config, force, &err))
         log_warn("cannot reload credentials, keeping the old ones", KV("cause", err.msg));
     if (transport->client_config->generation != generation)
         replace_pools(transport);

@@ -3,7 +3,7 @@
  * and are closed. Internal to operator/kube. */
 #pragma once
 
-#include "base/io/http_client.h"
+#include "base/http/http_client.h"
 #include "operator/kube/client/client.h"
 #include "operator/kube/client/counters.h"
 

@@ -1,8 +1,10 @@
 /* What an event looks like on the wire (events.k8s.io/v1), and its name. Pure. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/doc/json.h"
-#include "operator/kube/events/events.h"
+#include "operator/kube/events/event.h"
 
 #define EVENT_NOTE_MAX_BYTES ((size_t)1024)
 

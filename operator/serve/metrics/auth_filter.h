@@ -2,7 +2,7 @@
  * too many reviews are in progress, 503 when the API server does not respond. Tokens are not kept. */
 #pragma once
 
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 
 struct auth_filter;
 struct kube;

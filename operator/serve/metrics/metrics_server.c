@@ -5,7 +5,7 @@
 #include "base/io/file.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 #include "operator/kube/client/client.h"
 #include "operator/serve/certificates/certificate.h"
 #include "operator/serve/metrics/auth_filter.h"

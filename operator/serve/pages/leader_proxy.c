@@ -1,7 +1,7 @@
 #include "operator/serve/pages/leader_proxy.h"
 
 #include "base/core/mem.h"
-#include "base/io/http_client.h"
+#include "base/http/http_client.h"
 
 #define PATIENCE_MS 3000
 #define ANSWER_MAX_BYTES ((size_t)8 * 1024 * 1024)

@@ -1,7 +1,7 @@
 /* Reverse proxy of a standby: it has no data of jobs, so it forwards such requests to the leader, once. */
 #pragma once
 
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 
 struct leader_proxy;
 

@@ -4,7 +4,7 @@
 #include "base/core/str.h"
 #include "base/doc/openmetrics.h"
 #include "base/io/log.h"
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 #include "operator/serve/pages/leader_proxy.h"
 
 enum { PAGES = 10, QUERY_MAX = 1024, WORD_MAX = 16 };

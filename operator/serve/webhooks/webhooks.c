@@ -5,7 +5,7 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 #include "operator/kube/client/client.h"
 #include "operator/serve/webhooks/admission.h"
 #include "operator/serve/webhooks/type_errors.h"

@@ -3,7 +3,7 @@
 
 #include "base/core/opts.h"
 #include "base/io/log.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "probe.h"
 
 static const struct opt ROWS[] = {

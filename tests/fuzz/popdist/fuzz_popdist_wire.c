@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popdist/src/match.h"
+#include "popdist/src/core/match.h"
 
 #define INSTANCES 4
 

@@ -1,5 +1,5 @@
-/* base/io/http_client.h in the simulator: the only peer is the API server in memory. */
-#include "base/io/http_client.h"
+/* base/http/http_client.h in the simulator: the only peer is the API server in memory. */
+#include "base/http/http_client.h"
 
 #include <assert.h>
 #include <string.h>

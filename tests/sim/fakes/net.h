@@ -1,5 +1,5 @@
 /* The network between the operators and the servers: messages take time, and according to the seed's
- * fault_rates they are lost, late, repeated or never answered. http.c (base/io/http_client.h) and vipu.c
+ * fault_rates they are lost, late, repeated or never answered. http.c (base/http/http_client.h) and vipu.c
  * (vipu/client/client.h) send through it; both replace the real ones at link time, so that everything above
  * them runs unchanged.
  *

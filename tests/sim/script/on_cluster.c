@@ -3,7 +3,7 @@
 
 #include "base/core/mem.h"
 #include "operator/kube/client/client.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "script/script.h"
 #include "script/waiting.h"
 

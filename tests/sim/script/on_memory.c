@@ -6,7 +6,7 @@
 #include "fakes/loop.h"
 #include "fakes/net.h"
 #include "operator/kube/client/client.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "script/script.h"
 
 static void wait(void *ctx, const bool *done)

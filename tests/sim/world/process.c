@@ -6,7 +6,7 @@
 #include "fakes/loop.h"
 #include "operator/kube/client/client.h"
 #include "operator/kube/events/events.h"
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
 #include "operator/kube/leader_election/lease.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/state/reconciler_state.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "popdist/src/fail.h"
+#include "popdist/src/core/fail.h"
 
 struct letter {
     struct letter *next;

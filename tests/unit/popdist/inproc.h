@@ -2,7 +2,7 @@
  * MPI's do: nothing is copied before the receiver has said where to. */
 #pragma once
 
-#include "popdist/src/engine.h"
+#include "popdist/src/engine/engine.h"
 
 struct inproc;
 

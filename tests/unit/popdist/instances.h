@@ -2,7 +2,7 @@
 #pragma once
 
 #include "inproc.h"
-#include "popdist/src/group.h"
+#include "popdist/src/core/group.h"
 
 #define LONG_MS 60000 /* never reached when all is well */
 #define SHORT_MS 1000 /* long enough for all who do take part, on a busy machine too */

@@ -1,6 +1,6 @@
 /* The n-th allocation of one instance fails, for every n: each call ends with a status, nobody hangs, and
  * nothing is lost. */
-#include "popdist/src/alloc.h"
+#include "popdist/src/core/alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "inproc.h"
 #include "lib/check.h"
-#include "popdist/src/engine.h"
+#include "popdist/src/engine/engine.h"
 
 #define COUNT 2
 #define ELEMENTS 3000

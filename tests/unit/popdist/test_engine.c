@@ -1,4 +1,4 @@
-#include "popdist/src/engine.h"
+#include "popdist/src/engine/engine.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Several threads of each instance at once, each with keys of its own, while some fail: what the thread
  * sanitizer looks at. */
-#include "popdist/src/engine.h"
+#include "popdist/src/engine/engine.h"
 
 #include <pthread.h>
 #include <stdio.h>

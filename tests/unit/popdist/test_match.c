@@ -1,4 +1,4 @@
-#include "popdist/src/match.h"
+#include "popdist/src/core/match.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Random histories on virtual time: every instance calls the same operations in an order of its own, several
  * at a time, and the instances take turns by chance. */
-#include "popdist/src/progress_engine.h"
+#include "popdist/src/core/progress_engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "popdist/src/types.h"
+#include "popdist/src/core/types.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "popdist/src/wire.h"
+#include "popdist/src/core/wire.h"
 
 #include <string.h>
 

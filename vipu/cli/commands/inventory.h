@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/core/err.h"
-#include "vipu/cli/commands/commands.h"
+#include "vipu/cli/commands/context.h"
 #include "vipu/model/inventory.h"
 
 MUST_USE bool inventory_list_allocations(struct command_context *c, struct err *err);

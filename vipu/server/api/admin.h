@@ -5,7 +5,7 @@
 
 #include "base/core/err.h"
 #include "base/io/loop.h"
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 
 struct admin;
 

@@ -2,7 +2,7 @@
  * them with those of the body. An invalid body gets 400 with one mistake per line and changes nothing. */
 #pragma once
 
-#include "base/io/http_server.h"
+#include "base/http/http_server.h"
 #include "vipu/server/api/methods.h"
 #include "vipu/wire/grpc/grpc_server.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/core/err.h"
 #include "base/core/map.h"
-#include "vipu/model/allocator.h"
+#include "vipu/placement/allocator.h"
 #include "vipu/model/cluster.h"
 #include "vipu/model/partition.h"
 #include "vipu/server/controller/controller_partition.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/str.h"
-#include "vipu/model/allocator.h"
+#include "vipu/placement/allocator.h"
 #include "vipu/model/partition.h"
 #include "vipu/server/controller/faults.h"
 

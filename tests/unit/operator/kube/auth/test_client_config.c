@@ -1,4 +1,5 @@
-#include "operator/kube/auth/client_config.h"
+#include "operator/kube/auth/config_loader.h"
+#include "operator/kube/auth/credential_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -115,15 +116,15 @@ TEST(files_are_found_beside_the_kubeconfig_and_followed)
     CHECK(config.insecure);
     generation = config.generation;
     write_file("my.token", "two\n");
-    CHECK_OK(client_config_refresh(&config, false, &err), err);
+    CHECK_OK(credential_files_refresh(&config, false, &err), err);
     CHECK_STR_EQ(config.token, "two");
     CHECK_INT_EQ(config.generation, generation);
     write_file("my.crt", "CERT 2");
-    CHECK_OK(client_config_refresh(&config, false, &err), err);
+    CHECK_OK(credential_files_refresh(&config, false, &err), err);
     CHECK_STR_EQ(config.cert_pem, "CERT 2");
     CHECK_INT_EQ(config.generation, generation + 1);
     write_file("my.token", "");
-    CHECK_ERR(client_config_refresh(&config, false, &err), err, ERR_INVALID);
+    CHECK_ERR(credential_files_refresh(&config, false, &err), err, ERR_INVALID);
     CHECK_STR_EQ(config.token, "two"); /* half-written files change nothing */
     client_config_release(&config);
 }
@@ -276,18 +277,18 @@ TEST(a_plugin_gives_a_token_and_is_asked_again_before_that_expires)
     CHECK_OK(load_with_plugin(EXEC ", args: [me], env: [{name: WHO, value: here}]", &config, &err), err);
     CHECK_STR_EQ(config.token, "me-here");
     CHECK_STR_EQ(config.ca_pem, "CA");
-    CHECK_OK(client_config_refresh(&config, false, &err), err); /* it never expires */
+    CHECK_OK(credential_files_refresh(&config, false, &err), err); /* it never expires */
     write_plugin("echo '" ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"") "'");
-    CHECK_OK(client_config_refresh(&config, false, &err), err);
+    CHECK_OK(credential_files_refresh(&config, false, &err), err);
     CHECK_STR_EQ(config.token, "me-here");
-    CHECK_OK(client_config_refresh(&config, true, &err), err); /* it was refused */
+    CHECK_OK(credential_files_refresh(&config, true, &err), err); /* it was refused */
     CHECK_STR_EQ(config.token, "two");
     write_plugin("echo '" ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"") "'");
-    CHECK_OK(client_config_refresh(&config, false, &err), err); /* it had expired */
+    CHECK_OK(credential_files_refresh(&config, false, &err), err); /* it had expired */
     CHECK_STR_EQ(config.token, "three");
     write_plugin("exit 3");
-    CHECK_OK(client_config_refresh(&config, false, &err), err); /* it is good for long */
-    CHECK_ERR(client_config_refresh(&config, true, &err), err, ERR_DENIED);
+    CHECK_OK(credential_files_refresh(&config, false, &err), err); /* it is good for long */
+    CHECK_ERR(credential_files_refresh(&config, true, &err), err, ERR_DENIED);
     CHECK_STR_EQ(config.token, "three");
     client_config_release(&config);
 }
@@ -304,10 +305,10 @@ TEST(a_plugin_may_give_a_client_certificate)
     CHECK_STR_EQ(config.key_pem, "KEY");
     CHECK(!config.token);
     generation = config.generation;
-    CHECK_OK(client_config_refresh(&config, true, &err), err);
+    CHECK_OK(credential_files_refresh(&config, true, &err), err);
     CHECK_INT_EQ(config.generation, generation);
     write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT2\",\"clientKeyData\":\"KEY\"") "'");
-    CHECK_OK(client_config_refresh(&config, true, &err), err);
+    CHECK_OK(credential_files_refresh(&config, true, &err), err);
     CHECK_INT_EQ(config.generation, generation + 1); /* new connections */
     client_config_release(&config);
 }

@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "lib/check.h"
-#include "unit/base/io/peer.h"
+#include "unit/base/http/peer.h"
 
 struct pair {
     struct tls_context *client_side, *server_side;

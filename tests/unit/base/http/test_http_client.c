@@ -1,0 +1,1042 @@
+#include "base/http/http_client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "unit/base/http/exchange.h"
+#include "unit/base/http/peer.h"
+
+enum { REQUEST_MAX = 1 << 16 };
+
+/* What most tests need: a peer with a script, a loop, a pool. */
+struct bench {
+    struct peer peer;
+    struct loop *loop;
+    struct http_client *http;
+    char url[100];
+};
+
+static void bench_open(struct bench *b, void (*script)(int listener), struct http_client_options options)
+{
+    struct err err;
+
+    peer_start(&b->peer, script);
+    b->loop = loop_new();
+    if (!options.user_agent)
+        options.user_agent = "test/1";
+    b->http = http_client_new(b->loop, &options, &err);
+    CHECK_OK(b->http != NULL, err);
+    (void)snprintf(b->url, sizeof b->url, "http://127.0.0.1:%u/path?q=1", b->peer.port);
+}
+
+static void bench_close(struct bench *b)
+{
+    http_client_free(b->http);
+    loop_free(b->loop);
+    peer_stop(&b->peer);
+}
+
+/* One request, answered or not. */
+static void bench_ask(struct bench *b, struct exchange *x, struct http_request request)
+{
+    if (!request.method)
+        request.method = "GET";
+    if (!request.url)
+        request.url = b->url;
+    exchange_send(x, b->loop, b->http, request);
+    CHECK_INT_EQ(x->done, 0); /* never from inside http_send */
+    exchange_wait(x);
+    CHECK_INT_EQ(http_in_flight(b->http), 0);
+}
+
+/* --- answers --- */
+
+static void echo(int listener)
+{
+    char request[REQUEST_MAX];
+    AUTO(mem) char *answer = NULL;
+    int fd = peer_accept(listener);
+
+    for (;;) {
+        size_t len = peer_read_request(fd, request, sizeof request);
+        answer = mem_printf("HTTP/1.1 200 OK\r\nContent-Type: text/echo\r\nContent-Length: %zu\r\n\r\n%s",
+                            len, request);
+        peer_send(fd, answer);
+        mem_free(TAKE(answer));
+    }
+}
+
+TEST(what_is_sent)
+{
+    static const char *const extra[] = {"X-One: 1", "X-Two: 2", NULL};
+    struct bench b;
+    struct exchange x = {0};
+    AUTO(mem) char *want = NULL;
+
+    bench_open(&b, echo, (struct http_client_options){0});
+    bench_ask(&b, &x,
+              (struct http_request){.method = "PATCH",
+                                    .content_type = "application/merge-patch+json",
+                                    .accept = "application/json;as=Table",
+                                    .bearer_token = "s3cret",
+                                    .headers = extra,
+                                    .body = SLICE_LIT("{\"a\":1}")});
+    CHECK_INT_EQ(x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(x.res.status, 200);
+    CHECK_STR_EQ(x.content_type, "text/echo");
+    want = mem_printf(
+        "PATCH /path?q=1 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: test/1\r\n"
+        "Accept: application/json;as=Table\r\nContent-Type: application/merge-patch+json\r\n"
+        "Authorization: Bearer s3cret\r\nX-One: 1\r\nX-Two: 2\r\nContent-Length: 7\r\n\r\n{\"a\":1}",
+        b.peer.port);
+    CHECK_STR_EQ(str_text(&x.body), want);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(methods_and_bodies_go_together)
+{
+    static const struct {
+        const char *method, *body;
+        const char *has, *has_not;
+    } rows[] = {
+        {"GET", NULL, "GET /path", "Content-"},
+        {"DELETE", NULL, "DELETE /path", "Content-"},
+        {"DELETE", "{}", "Content-Length: 2", "Content-Type"},
+        {"POST", NULL, "Content-Length: 0", "Content-Type"},
+        {"PUT", "x", "PUT /path", "Expect"},
+    };
+    struct bench b;
+
+    bench_open(&b, echo, (struct http_client_options){0});
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+
+        bench_ask(&b, &x, (struct http_request){.method = row->method, .body = slice_of(row->body)});
+        CHECK_INT_EQ(x.err.kind, ERR_NONE);
+        CHECK_HAS(str_text(&x.body), row->has);
+        CHECK_HAS(str_text(&x.body), "Accept: application/json\r\n");
+        CHECK(strstr(str_text(&x.body), row->has_not) == NULL);
+        exchange_release(&x);
+    }
+    bench_close(&b);
+}
+
+static void head_only(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+    (void)peer_read_request(fd, request, sizeof request); /* the connection stays in use */
+    peer_send(fd, "HTTP/1.1 204 No Content\r\n\r\n");
+    (void)peer_read_all(fd, request, sizeof request);
+}
+
+TEST(a_head_request_waits_for_no_body)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b, head_only, (struct http_client_options){0});
+    bench_ask(&b, &x, (struct http_request){.method = "HEAD"});
+    CHECK_INT_EQ(x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(x.body.len, 0);
+    x.done = 0;
+    bench_ask(&b, &x, (struct http_request){0});
+    CHECK_INT_EQ(x.res.status, 204);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+static void patience(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n"
+                  "Warning: 299 - \"unknown field \\\"spec.x\\\"\"\r\nWarning: 299 - \"second\"\r\n"
+                  "Content-Length: 4\r\n\r\nbusy");
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd,
+              "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nRetry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n"
+              "Content-Length: 0\r\n\r\n");
+    (void)peer_read_all(fd, request, sizeof request);
+}
+
+TEST(headers_that_matter)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b, patience, (struct http_client_options){0});
+    bench_ask(&b, &x, (struct http_request){0});
+    CHECK_INT_EQ(x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(x.res.status, 429);
+    CHECK_INT_EQ(x.res.retry_after_ms, 7000);
+    CHECK_STR_EQ(x.warning, "unknown field \\\"spec.x\\\"");
+    CHECK_STR_EQ(str_text(&x.body), "busy");
+    CHECK_STR_EQ(x.content_type, "");
+    x.done = 0;
+    bench_ask(&b, &x, (struct http_request){0}); /* a redirect is an answer, not an errand */
+    CHECK_INT_EQ(x.res.status, 302);
+    CHECK_INT_EQ(x.res.retry_after_ms, -1);
+    CHECK_STR_EQ(x.warning, "");
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+/* --- streams --- */
+
+static void two_pieces(int listener)
+{
+    char request[REQUEST_MAX];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        (void)peer_read_request(fd, request, sizeof request);
+        peer_send(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+        peer_send(fd, "3\r\ntwo\r\n0\r\n\r\n");
+        (void)peer_read_request(fd, request, sizeof request);
+        peer_send(fd, "HTTP/1.1 500 Oops\r\nContent-Length: 3\r\n\r\nbad");
+        (void)close(fd);
+    }
+}
+
+struct taker {
+    struct str bytes;
+    int status;
+    int heads;
+    bool refuse;
+    struct http_call **cancel; /* from inside the callback */
+};
+
+/* An exchange whose bytes go to a taker instead; the exchange comes first, so that ctx is both. */
+struct stream {
+    struct exchange x;
+    struct taker taker;
+};
+
+static bool take(void *ctx, int status, const char *bytes, size_t len)
+{
+    struct taker *taker = &((struct stream *)ctx)->taker;
+
+    taker->status = status;
+    (void)str_add(&taker->bytes, bytes, len);
+    if (taker->cancel && *taker->cancel) {
+        http_cancel(*taker->cancel);
+        *taker->cancel = NULL;
+    }
+    return !taker->refuse;
+}
+
+TEST(bytes_go_to_the_taker_as_they_arrive_but_errors_are_collected)
+{
+    struct bench b;
+    struct stream s = {0};
+
+    bench_open(&b, two_pieces, (struct http_client_options){0});
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
+    CHECK_INT_EQ(s.x.err.kind, ERR_NONE);
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "onetwo");
+    CHECK_INT_EQ(s.taker.status, 200);
+    CHECK_INT_EQ(s.x.body.len, 0);
+    s.x.done = 0;
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
+    CHECK_INT_EQ(s.x.res.status, 500);
+    CHECK_STR_EQ(str_text(&s.x.body), "bad");
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "onetwo");
+    str_release(&s.taker.bytes);
+    exchange_release(&s.x);
+    bench_close(&b);
+}
+
+TEST(a_taker_can_end_its_call)
+{
+    struct bench b;
+    struct stream s = {.taker.refuse = true};
+
+    bench_open(&b, two_pieces, (struct http_client_options){0});
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
+    CHECK_INT_EQ(s.x.err.kind, ERR_INVALID);
+    CHECK_STR_EQ(s.x.err.msg, "response rejected by the reader");
+    CHECK_INT_EQ(s.x.res.status, 200);
+    str_release(&s.taker.bytes);
+    exchange_release(&s.x);
+    bench_close(&b);
+}
+
+static void head_without_body(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    (void)peer_read_all(fd, request, sizeof request);
+}
+
+/* Ends the call, so that what follows it is not waited for. */
+static void note_head(void *ctx)
+{
+    struct stream *s = ctx;
+
+    s->taker.heads++;
+    http_cancel(s->x.call);
+}
+
+static bool is_idle(void *ctx)
+{
+    return http_in_flight(ctx) == 0;
+}
+
+TEST(headers_of_a_2xx_response_are_reported_before_the_body)
+{
+    struct bench b;
+    struct stream s = {0};
+
+    bench_open(&b, head_without_body, (struct http_client_options){0});
+    bench_ask(&b, &s.x, (struct http_request){.on_head = note_head, .on_bytes = take});
+    CHECK_INT_EQ(s.x.res.status, 404);
+    CHECK_INT_EQ(s.taker.heads, 0);
+    exchange_send(
+        &s.x, b.loop, b.http,
+        (struct http_request){.method = "GET", .url = b.url, .on_head = note_head, .on_bytes = take});
+    exchange_run_until(b.loop, is_idle, b.http);
+    CHECK_INT_EQ(s.taker.heads, 1);
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "");
+    exchange_release(&s.x);
+    bench_close(&b);
+}
+
+TEST(a_taker_can_cancel_its_own_call)
+{
+    struct bench b;
+    struct stream s = {0};
+
+    bench_open(&b, two_pieces, (struct http_client_options){0});
+    s.taker.cancel = &s.x.call;
+    exchange_send(&s.x, b.loop, b.http,
+                  (struct http_request){.method = "GET", .url = b.url, .on_bytes = take});
+    exchange_run_until(b.loop, is_idle, b.http);
+    CHECK_INT_EQ(s.x.done, 0);
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "one");
+    str_release(&s.taker.bytes);
+    bench_close(&b);
+}
+
+/* --- peers that are wrong --- */
+
+static void answer_then_end(int listener, const char *answer)
+{
+    char request[REQUEST_MAX];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        (void)peer_read_request(fd, request, sizeof request);
+        peer_send(fd, answer);
+        (void)close(fd);
+    }
+}
+
+static void half_head(int listener)
+{
+    answer_then_end(listener, "HTTP/1.1 200 O");
+}
+
+static void half_body(int listener)
+{
+    answer_then_end(listener, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour");
+}
+
+static void half_chunk(int listener)
+{
+    answer_then_end(listener, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nfour");
+}
+
+static void no_last_chunk(int listener)
+{
+    answer_then_end(listener, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n");
+}
+
+static void nothing(int listener)
+{
+    answer_then_end(listener, "");
+}
+
+static void no_http(int listener)
+{
+    answer_then_end(listener, "SSH-2.0-OpenSSH_9.2\r\n");
+}
+
+static void wrong_length(int listener)
+{
+    answer_then_end(listener, "HTTP/1.1 200 OK\r\nContent-Length: -7\r\n\r\n");
+}
+
+static void reset_at_once(int listener)
+{
+    char request[REQUEST_MAX];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        (void)peer_read_request(fd, request, sizeof request);
+        peer_reset(fd);
+    }
+}
+
+static void big_headers(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 200 OK\r\n");
+    for (;;)
+        peer_send(fd,
+                  "X-Padding: 0123456789012345678901234567890123456789012345678901234567890123456789\r\n");
+}
+
+static void endless_body(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 200 OK\r\n\r\n");
+    for (;;)
+        peer_send(fd, "0123456789012345678901234567890123456789012345678901234567890123456789\n");
+}
+
+TEST(a_peer_that_breaks_off_is_an_error)
+{
+    static const struct {
+        void (*script)(int listener);
+        enum err_kind kind;
+        int status;
+    } rows[] = {
+        {half_head, ERR_IO, 0},           {half_body, ERR_IO, 200},   {half_chunk, ERR_IO, 200},
+        {no_last_chunk, ERR_IO, 200},     {nothing, ERR_IO, 0},       {no_http, ERR_IO, 0},
+        {wrong_length, ERR_IO, 200},      {reset_at_once, ERR_IO, 0}, {big_headers, ERR_INVALID, 200},
+        {endless_body, ERR_INVALID, 200},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct bench b;
+        struct exchange x = {0};
+
+        bench_open(&b, row->script, (struct http_client_options){0});
+        bench_ask(&b, &x, (struct http_request){.max_body = 100 * 1000});
+        CHECK_INT_EQ(x.err.kind, row->kind);
+        CHECK_INT_EQ(x.res.status, row->status);
+        CHECK(x.err.msg[0] != '\0');
+        exchange_release(&x);
+        bench_close(&b);
+    }
+}
+
+static void silent(int listener)
+{
+    char rest[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, rest, sizeof rest);
+    (void)peer_read_all(fd, rest, sizeof rest);
+}
+
+static void silent_in_the_middle(int listener)
+{
+    char rest[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, rest, sizeof rest);
+    peer_send(fd, "HTTP/1.1 200 OK\r\n\r\npart");
+    (void)peer_read_all(fd, rest, sizeof rest);
+}
+
+TEST(a_request_has_a_deadline)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b, silent, (struct http_client_options){0});
+    bench_ask(&b, &x, (struct http_request){.timeout_ms = 60});
+    CHECK_INT_EQ(x.err.kind, ERR_TIMEOUT);
+    CHECK_INT_EQ(x.res.status, 0);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(silence_ends_a_stream)
+{
+    struct bench b;
+    struct stream s = {0};
+
+    bench_open(&b, silent_in_the_middle, (struct http_client_options){0});
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .idle_timeout_ms = 2000});
+    CHECK_INT_EQ(s.x.err.kind, ERR_TIMEOUT);
+    CHECK_STR_EQ(s.x.err.msg, "no data received for 2000 ms");
+    CHECK_INT_EQ(s.x.res.status, 200);
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "part");
+    exchange_release(&s.x);
+    str_release(&s.taker.bytes);
+    bench_close(&b);
+}
+
+static void refuse_port(int listener)
+{
+    (void)listener; /* ends, and with it the port */
+}
+
+static bool has_ended(void *ctx)
+{
+    bool good;
+
+    return peer_has_ended(ctx, &good);
+}
+
+TEST(connection_refused)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b, refuse_port, (struct http_client_options){0});
+    exchange_run_until(b.loop, has_ended, &b.peer);
+    bench_ask(&b, &x, (struct http_request){0});
+    CHECK_INT_EQ(x.err.kind, ERR_IO);
+    CHECK_HAS(x.err.msg, "connect");
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(requests_that_cannot_be_sent)
+{
+    static const char *const broken[] = {"X: a\r\nY: b", NULL};
+    static const struct {
+        struct http_request request;
+        const char *msg;
+    } rows[] = {
+        {{.url = "file:///etc/passwd"}, "invalid URL \"file:///etc/passwd\": Unsupported URL scheme"},
+        {{.url = "no url"}, "invalid URL \"no url\""},
+        {{.url = "http://127.0.0.1:1/", .bearer_token = "a\nb"},
+         "invalid request header: contains a line break"},
+        {{.url = "http://127.0.0.1:1/", .headers = broken}, "invalid request header: contains a line break"},
+    };
+    struct bench b;
+
+    bench_open(&b, silent, (struct http_client_options){0});
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+
+        bench_ask(&b, &x, row->request);
+        CHECK_INT_EQ(x.err.kind, ERR_INVALID);
+        CHECK_HAS(x.err.msg, row->msg);
+        exchange_release(&x);
+    }
+    bench_close(&b);
+}
+
+/* --- many at once, cancelling, aborting --- */
+
+static void count_connections(int listener)
+{
+    char request[REQUEST_MAX];
+    char answer[200];
+
+    for (int number = 1;; number++) {
+        int fd = peer_accept(listener);
+        if (fork() != 0) {
+            (void)close(fd);
+            continue;
+        }
+        (void)snprintf(answer, sizeof answer, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", number % 10);
+        for (;;) {
+            (void)peer_read_request(fd, request, sizeof request);
+            peer_send(fd, answer);
+        }
+    }
+}
+
+static bool all_done(void *ctx)
+{
+    const struct exchange *x = ctx;
+
+    for (int i = 0; i < 20; i++) {
+        if (!x[i].done)
+            return false;
+    }
+    return true;
+}
+
+TEST(requests_share_a_few_connections)
+{
+    struct bench b;
+    struct exchange x[20] = {0};
+
+    bench_open(&b, count_connections, (struct http_client_options){.max_connections = 3});
+    for (int i = 0; i < 20; i++)
+        exchange_send(&x[i], b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
+    CHECK_INT_EQ(http_in_flight(b.http), 20);
+    exchange_run_until(b.loop, all_done, x);
+    for (int i = 0; i < 20; i++) {
+        CHECK_INT_EQ(x[i].err.kind, ERR_NONE);
+        CHECK(str_text(&x[i].body)[0] >= '1' && str_text(&x[i].body)[0] <= '3');
+        exchange_release(&x[i]);
+    }
+    bench_close(&b);
+}
+
+struct chain {
+    struct exchange next;
+    struct http_call *victim;
+    struct bench *b;
+    bool done;
+};
+
+static void send_and_cancel(void *ctx, const struct http_response *res, const struct err *err)
+{
+    struct chain *chain = ctx;
+
+    (void)res;
+    chain->done = err->kind == ERR_NONE;
+    http_cancel(chain->victim);
+    exchange_send(&chain->next, chain->b->loop, chain->b->http,
+                  (struct http_request){.method = "GET", .url = chain->b->url});
+}
+
+static void never(void *ctx, const struct http_response *res, const struct err *err)
+{
+    (void)ctx;
+    (void)res;
+    CHECK_FAIL("a cancelled call was answered: %s", err->msg);
+}
+
+static bool chain_is_done(void *ctx)
+{
+    const struct chain *chain = ctx;
+
+    return chain->next.done > 0;
+}
+
+TEST(callbacks_may_send_and_cancel)
+{
+    struct bench b;
+    struct chain chain = {.b = &b};
+
+    bench_open(&b, count_connections, (struct http_client_options){.max_connections = 1});
+    (void)http_send(b.http, &(struct http_request){
+                                .method = "GET", .url = b.url, .on_done = send_and_cancel, .ctx = &chain});
+    chain.victim = http_send(
+        b.http, &(struct http_request){.method = "GET", .url = b.url, .on_done = never, .ctx = NULL});
+    exchange_run_until(b.loop, chain_is_done, &chain);
+    CHECK(chain.done);
+    CHECK_INT_EQ(chain.next.err.kind, ERR_NONE);
+    CHECK_INT_EQ(http_in_flight(b.http), 0);
+    exchange_release(&chain.next);
+    bench_close(&b);
+}
+
+TEST(a_call_may_be_cancelled_before_it_starts_and_the_pool_freed_with_calls)
+{
+    struct bench b;
+    const struct http_request request = {.method = "GET", .on_done = never};
+
+    bench_open(&b, silent, (struct http_client_options){0});
+    struct http_request mine = request;
+    mine.url = b.url;
+    http_cancel(http_send(b.http, &mine));
+    http_cancel(NULL);
+    CHECK_INT_EQ(http_in_flight(b.http), 0);
+    (void)http_send(b.http, &mine);
+    (void)http_send(b.http, &mine);
+    bench_close(&b);
+}
+
+static bool is_started(void *ctx)
+{
+    const struct stream *s = ctx;
+
+    return s->taker.bytes.len > 0 || s->x.done;
+}
+
+static void stream_until_reset(int listener)
+{
+    char rest[REQUEST_MAX];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        (void)peer_read_request(fd, rest, sizeof rest);
+        peer_send(fd, "HTTP/1.1 200 OK\r\n\r\nhello");
+        ssize_t got = read(fd, rest, sizeof rest);
+        /* A reset reads as an error, an orderly end as zero. */
+        if (got >= 0)
+            _exit(3);
+        (void)close(fd);
+    }
+}
+
+TEST(aborting_resets_busy_connections_and_ends_their_calls)
+{
+    struct bench b;
+    struct stream s = {0};
+    struct exchange waiting = {0};
+
+    bench_open(&b, stream_until_reset, (struct http_client_options){0});
+    exchange_send(&s.x, b.loop, b.http,
+                  (struct http_request){.method = "GET", .url = b.url, .on_bytes = take});
+    exchange_run_until(b.loop, is_started, &s);
+    exchange_send(&waiting, b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
+    http_abort_connections(b.http);
+    CHECK_INT_EQ(s.x.done + waiting.done, 0); /* never from inside */
+    exchange_wait(&s.x);
+    exchange_wait(&waiting);
+    CHECK_INT_EQ(s.x.err.kind, ERR_IO);
+    CHECK_STR_EQ(s.x.err.msg, "connection aborted");
+    CHECK_INT_EQ(waiting.err.kind, ERR_IO);
+
+    /* The pool goes on, and the peer, which ends on anything but a reset, is still there. */
+    memset(&s.x, 0, sizeof s.x);
+    str_clear(&s.taker.bytes);
+    exchange_send(&s.x, b.loop, b.http,
+                  (struct http_request){.method = "GET", .url = b.url, .on_bytes = take});
+    exchange_run_until(b.loop, is_started, &s);
+    CHECK_STR_EQ(str_text(&s.taker.bytes), "hello");
+    http_cancel(s.x.call);
+    str_release(&s.taker.bytes);
+    exchange_release(&waiting);
+    bench_close(&b);
+}
+
+static bool abort_inside(void *ctx, int status, const char *bytes, size_t len)
+{
+    struct stream *s = ctx;
+
+    (void)status;
+    (void)str_add(&s->taker.bytes, bytes, len);
+    http_abort_connections((struct http_client *)(void *)s->taker.cancel);
+    return true;
+}
+
+TEST(aborting_from_inside_a_taker)
+{
+    struct bench b;
+    struct stream s = {0};
+
+    bench_open(&b, stream_until_reset, (struct http_client_options){0});
+    s.taker.cancel = (struct http_call **)(void *)b.http;
+    bench_ask(&b, &s.x, (struct http_request){.on_bytes = abort_inside});
+    CHECK_INT_EQ(s.x.err.kind, ERR_IO);
+    str_release(&s.taker.bytes);
+    bench_close(&b);
+}
+
+/* --- silent networks --- */
+
+enum { CROWD = 6, MOMENTS = 8 };
+
+/* Never says a word, unless it is asked for /answer. */
+static void silent_but_for_one_path(int listener)
+{
+    char request[REQUEST_MAX];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        if (fork() != 0) {
+            (void)close(fd);
+            continue;
+        }
+        (void)peer_read_request(fd, request, sizeof request);
+        if (strncmp(request, "GET /answer", 11) == 0)
+            peer_send(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
+        (void)peer_read_all(fd, request, sizeof request);
+        _exit(0);
+    }
+}
+
+static bool count_down(void *ctx)
+{
+    int *turns = ctx;
+
+    return --*turns < 0;
+}
+
+/* From "not started" over "connecting" and "shaking hands" to "asked". */
+static void let_turns_pass(struct loop *loop, int turns)
+{
+    if (turns > 0)
+        exchange_run_until(loop, count_down, &turns);
+}
+
+static void check_answered(struct bench *b)
+{
+    struct exchange x = {0};
+    AUTO(mem) char *url = mem_printf("http://127.0.0.1:%u/answer", b->peer.port);
+
+    exchange_send(&x, b->loop, b->http, (struct http_request){.method = "GET", .url = url});
+    exchange_wait(&x);
+    CHECK_STR_EQ(x.err.msg, "");
+    CHECK_STR_EQ(str_text(&x.body), "hi");
+    exchange_release(&x);
+}
+
+static const char *const schemes[] = {"http", "https"};
+
+static void open_silent(struct bench *b, const char *scheme)
+{
+    bench_open(b, silent_but_for_one_path, (struct http_client_options){.max_connections = CROWD});
+    (void)snprintf(b->url, sizeof b->url, "%s://127.0.0.1:%u/silent", scheme, b->peer.port);
+}
+
+static void send_crowd(struct bench *b, struct http_call **calls)
+{
+    for (int i = 0; i < CROWD; i++)
+        calls[i] =
+            http_send(b->http, &(struct http_request){.method = "GET", .url = b->url, .on_done = never});
+}
+
+TEST(cancelled_calls_leave_their_descriptors_to_new_ones)
+{
+    CHECK_ROWS (scheme, schemes) {
+        struct bench b;
+
+        open_silent(&b, *scheme);
+        for (int moment = 0; moment < MOMENTS; moment++) {
+            struct http_call *calls[CROWD];
+
+            send_crowd(&b, calls);
+            let_turns_pass(b.loop, moment);
+            for (int i = 0; i < CROWD; i++)
+                http_cancel(calls[i]);
+            check_answered(&b);
+        }
+        bench_close(&b);
+    }
+}
+
+TEST(aborted_connections_leave_their_descriptors_to_new_ones)
+{
+    struct bench b;
+    struct exchange x[CROWD];
+
+    open_silent(&b, "http");
+    for (int moment = 0; moment < MOMENTS; moment++) {
+        memset(x, 0, sizeof x);
+        for (int i = 0; i < CROWD; i++)
+            exchange_send(&x[i], b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
+        let_turns_pass(b.loop, moment);
+        http_abort_connections(b.http);
+        check_answered(&b);
+        for (int i = 0; i < CROWD; i++) {
+            exchange_wait(&x[i]);
+            CHECK_INT_EQ(x[i].err.kind, ERR_IO);
+            exchange_release(&x[i]);
+        }
+    }
+    bench_close(&b);
+}
+
+/* The loop goes on, and so does another pool on it, whose sockets get the numbers of those that were closed.
+ */
+TEST(a_pool_may_be_freed_while_its_peers_are_silent)
+{
+    CHECK_ROWS (scheme, schemes) {
+        for (int moment = 0; moment < MOMENTS; moment++) {
+            struct bench b;
+            struct http_call *calls[CROWD];
+            struct err err;
+
+            open_silent(&b, *scheme);
+            send_crowd(&b, calls);
+            let_turns_pass(b.loop, moment);
+            http_client_free(b.http);
+            b.http = http_client_new(b.loop, &(struct http_client_options){.user_agent = "test/1"}, &err);
+            CHECK_OK(b.http != NULL, err);
+            check_answered(&b);
+            bench_close(&b);
+        }
+    }
+}
+
+TEST(silence_and_cancelling_in_one_turn)
+{
+    struct bench b;
+    struct exchange silent[CROWD] = {0};
+    struct http_call *calls[CROWD];
+
+    open_silent(&b, "https");
+    for (int i = 0; i < CROWD; i++)
+        exchange_send(&silent[i], b.loop, b.http,
+                      (struct http_request){.method = "GET", .url = b.url, .timeout_ms = 50});
+    exchange_wait(&silent[0]);
+    CHECK_INT_EQ(silent[0].err.kind, ERR_TIMEOUT);
+    send_crowd(&b, calls);
+    for (int i = 1; i < CROWD; i++) {
+        if (silent[i].call)
+            http_cancel(silent[i].call);
+        http_cancel(calls[i]);
+    }
+    check_answered(&b);
+    http_cancel(calls[0]);
+    for (int i = 0; i < CROWD; i++)
+        exchange_release(&silent[i]);
+    bench_close(&b);
+}
+
+/* --- TLS --- */
+
+static struct peer_identity identity;
+
+static void tls_echo(int listener)
+{
+    char request[REQUEST_MAX];
+    char answer[REQUEST_MAX + 200];
+
+    for (;;) {
+        int fd = peer_accept(listener);
+        SSL *ssl = peer_tls(fd, &identity, getenv("ASK_CLIENT") != NULL);
+        int len = ssl ? SSL_read(ssl, request, sizeof request - 1) : 0;
+        if (len > 0) {
+            const char *sni = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+            int size =
+                snprintf(answer, sizeof answer, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsni=%s\n%.*s",
+                         sni ? sni : "", len, request);
+            (void)SSL_write(ssl, answer, size);
+            (void)SSL_shutdown(ssl);
+        }
+        (void)close(fd);
+    }
+}
+
+static void tls_ask(struct exchange *x, struct http_client_options options, const char *host)
+{
+    struct bench b;
+
+    bench_open(&b, tls_echo, options);
+    (void)snprintf(b.url, sizeof b.url, "https://%s:%u/p", host, b.peer.port);
+    bench_ask(&b, x, (struct http_request){0});
+    bench_close(&b);
+}
+
+TEST(tls_is_verified)
+{
+    static const struct {
+        const char *cert_name, *host, *server_name;
+        bool trusted, insecure;
+        enum err_kind kind;
+        const char *sni;
+    } rows[] = {
+        {"127.0.0.1", "127.0.0.1", NULL, true, false, ERR_NONE, "sni=\n"},
+        {"localhost", "localhost", NULL, true, false, ERR_NONE, "sni=localhost\n"},
+        {"localhost", "127.0.0.1", NULL, true, false, ERR_DENIED, NULL},
+        {"localhost", "localhost", NULL, false, false, ERR_DENIED, NULL},
+        {"localhost", "127.0.0.1", NULL, false, true, ERR_NONE, "sni=\n"},
+        {"kubernetes.default", "127.0.0.1", "kubernetes.default", true, false, ERR_NONE,
+         "sni=kubernetes.default\n"},
+        {"127.0.0.1", "127.0.0.1", "kubernetes.default", true, false, ERR_DENIED, NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+
+        peer_identity_make(&identity, row->cert_name);
+        tls_ask(&x,
+                (struct http_client_options){.ca_pem = row->trusted ? identity.cert_pem : NULL,
+                                             .server_name = row->server_name,
+                                             .insecure = row->insecure},
+                row->host);
+        CHECK_STR_EQ(x.err.kind == row->kind ? "" : x.err.msg, "");
+        if (row->kind == ERR_NONE) {
+            CHECK_HAS(str_text(&x.body), row->sni);
+            CHECK_HAS(str_text(&x.body), "GET /p HTTP/1.1\r\n");
+            CHECK_HAS(str_text(&x.body), row->host); /* as the Host header, whatever the name to verify */
+        }
+        exchange_release(&x);
+    }
+}
+
+TEST(a_client_certificate_is_shown)
+{
+    struct exchange with = {0};
+    struct exchange without = {0};
+    struct exchange broken = {0};
+
+    peer_identity_make(&identity, "127.0.0.1");
+    CHECK(setenv("ASK_CLIENT", "1", 1) == 0);
+    tls_ask(&with,
+            (struct http_client_options){
+                .ca_pem = identity.cert_pem, .cert_pem = identity.cert_pem, .key_pem = identity.key_pem},
+            "127.0.0.1");
+    tls_ask(&without, (struct http_client_options){.ca_pem = identity.cert_pem}, "127.0.0.1");
+    CHECK(unsetenv("ASK_CLIENT") == 0);
+    tls_ask(&broken,
+            (struct http_client_options){
+                .ca_pem = identity.cert_pem, .cert_pem = "no PEM", .key_pem = identity.key_pem},
+            "127.0.0.1");
+    CHECK_STR_EQ(with.err.msg, "");
+    CHECK(without.err.kind == ERR_IO || without.err.kind == ERR_DENIED);
+    CHECK_INT_EQ(broken.err.kind, ERR_DENIED);
+    exchange_release(&with);
+}
+
+/* --- the rest --- */
+
+TEST(options_that_contradict_are_refused)
+{
+    struct loop *loop = loop_new();
+    struct err err;
+
+    CHECK_ERR(http_client_new(loop, &(struct http_client_options){.cert_pem = "x"}, &err) != NULL, err,
+              ERR_INVALID);
+    CHECK_ERR(http_client_new(loop, &(struct http_client_options){.proxy_url = "::"}, &err) != NULL, err,
+              ERR_INVALID);
+    loop_free(loop);
+}
+
+TEST(the_environment_names_no_proxy_for_us)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    CHECK(setenv("http_proxy", "http://127.0.0.1:1", 1) == 0);
+    bench_open(&b, echo, (struct http_client_options){0});
+    bench_ask(&b, &x, (struct http_request){0});
+    CHECK(unsetenv("http_proxy") == 0);
+    CHECK_INT_EQ(x.err.kind, ERR_NONE);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(the_proxy_of_the_options_sees_the_whole_url)
+{
+    struct bench b;
+    struct exchange x = {0};
+    struct err err;
+
+    bench_open(&b, echo, (struct http_client_options){0});
+    AUTO(mem) char *proxy = mem_printf("http://127.0.0.1:%u", b.peer.port);
+    http_client_free(b.http);
+    b.http = http_client_new(b.loop,
+                             &(struct http_client_options){.user_agent = "test/1", .proxy_url = proxy}, &err);
+    CHECK_OK(b.http != NULL, err);
+    bench_ask(&b, &x, (struct http_request){.url = "http://far.example/x"});
+    CHECK_HAS(str_text(&x.body), "GET http://far.example/x HTTP/1.1");
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(escaping)
+{
+    AUTO(str) struct str out = {0};
+
+    http_add_escaped(&out, "aZ9-._~ /?&=%+\xc3\xa4\x01");
+    CHECK_STR_EQ(str_text(&out), "aZ9-._~%20%2F%3F%26%3D%25%2B%C3%A4%01");
+}

@@ -1,0 +1,823 @@
+#include "base/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+#include "unit/base/http/exchange.h"
+#include "unit/base/http/peer.h"
+
+enum { BIG_BYTES = 3 * 1000 * 1000, BODY_MAX = 200 * 1000, ANSWER_MAX = 1 << 16, CROWD = 300 };
+/* Of ten bodies, nine have room. */
+enum { HOLDERS = 10, HELD_BYTES = 7 * 1000 * 1000 };
+
+static struct http_server_request *held; /* by the handler of /later */
+static int gone_count;
+
+static void on_echo(void *ctx, struct http_server_request *request,
+                    const struct http_server_request_info *view)
+{
+    (void)ctx;
+    http_server_replyf(request, 200, "%s %s?%s %zu %.10s", view->method, view->path, view->query,
+                       view->body.len, view->body.len ? view->body.ptr : "");
+}
+
+static void on_later(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
+{
+    (void)ctx;
+    (void)view;
+    held = request;
+}
+
+static void on_gone(void *ctx, struct http_server_request *request)
+{
+    (void)ctx;
+    CHECK(request == held);
+    held = NULL;
+    gone_count++;
+}
+
+static char big_byte(size_t i)
+{
+    return (char)('a' + i % 23);
+}
+
+static void on_big(void *ctx, struct http_server_request *request,
+                   const struct http_server_request_info *view)
+{
+    AUTO(mem) char *bytes = mem_alloc(BIG_BYTES);
+
+    (void)ctx;
+    (void)view;
+    for (size_t i = 0; i < BIG_BYTES; i++)
+        bytes[i] = big_byte(i);
+    http_server_reply(request, 200, "application/octet-stream", (struct slice){bytes, BIG_BYTES});
+}
+
+static void on_empty(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
+{
+    (void)ctx;
+    (void)view;
+    http_server_reply(request, 503, "text/plain", (struct slice){NULL, 0});
+}
+
+static void on_large(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
+{
+    AUTO(mem) char *bytes = mem_alloc(BIG_BYTES / 10);
+
+    (void)ctx;
+    (void)view;
+    http_server_reply(request, 200, "application/octet-stream", (struct slice){bytes, BIG_BYTES / 10});
+}
+
+static const struct http_server_route routes[] = {
+    {.path = "/echo", .methods = "GET, HEAD, POST, PUT, PATCH, DELETE", .fn = on_echo, .max_body = BODY_MAX},
+    {.path = "/post", .methods = "POST", .fn = on_echo, .max_body = BODY_MAX},
+    {.path = "/store", .methods = "POST", .fn = on_echo, .max_body = 8 * 1000 * 1000},
+    {.path = "/later", .fn = on_later, .gone = on_gone},
+    {.path = "/big", .fn = on_big},
+    {.path = "/large", .fn = on_large},
+    {.path = "/empty", .fn = on_empty},
+    {0},
+};
+
+struct bench {
+    struct loop *loop;
+    struct http_server *http_server;
+    struct http_client *http;
+};
+
+static void bench_open(struct bench *b)
+{
+    struct err err;
+
+    held = NULL;
+    gone_count = 0;
+    b->loop = loop_new();
+    b->http_server = http_server_new(
+        b->loop, &(struct http_server_options){.address = "127.0.0.1", .routes = routes}, &err);
+    CHECK_OK(b->http_server != NULL, err);
+    b->http = http_client_new(b->loop, &(struct http_client_options){.user_agent = "test/1"}, &err);
+    CHECK_OK(b->http != NULL, err);
+}
+
+static void bench_close(struct bench *b)
+{
+    http_client_free(b->http);
+    http_server_free(b->http_server);
+    loop_free(b->loop);
+}
+
+static void bench_send(struct bench *b, struct exchange *x, const char *path, struct http_request request)
+{
+    AUTO(mem) char *url = mem_printf("http://127.0.0.1:%u%s", http_server_port(b->http_server), path);
+
+    if (!request.method)
+        request.method = "GET";
+    request.url = url;
+    exchange_send(x, b->loop, b->http, request);
+}
+
+TEST(answers)
+{
+    static const struct {
+        const char *method, *path, *body;
+        int status;
+        const char *text;
+    } rows[] = {
+        {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
+        {"GET", "/echo?a=1&b=x%20y", NULL, 200, "GET /echo?a=1&b=x y 0 "},
+        {"POST", "/echo", "hello", 200, "POST /echo? 5 hello"},
+        {"PUT", "/echo", "hello", 200, "PUT /echo? 5 hello"},
+        {"PATCH", "/echo?x", "{}", 200, "PATCH /echo?x 2 {}"},
+        {"POST", "/echo", "", 200, "POST /echo? 0 "},
+        {"DELETE", "/echo", NULL, 200, "DELETE /echo? 0 "},
+        {"HEAD", "/echo", NULL, 200, ""},
+        {"GET", "/empty", NULL, 503, ""},
+        {"GET", "/", NULL, 404, "not found\n"},
+        {"GET", "/echo/", NULL, 404, "not found\n"},
+        {"GET", "/ech", NULL, 404, "not found\n"},
+        {"POST", "/nowhere", "abc", 404, "not found\n"},
+        {"POST", "/big", "abc", 405, "method not allowed, use GET, HEAD\n"},
+        {"DELETE", "/big", NULL, 405, "method not allowed, use GET, HEAD\n"},
+        {"OPTIONS", "/big", NULL, 405, "method not allowed, use GET, HEAD\n"},
+        {"GET", "/post", NULL, 405, "method not allowed, use POST\n"},
+        {"PUT", "/post", "abc", 405, "method not allowed, use POST\n"},
+        {"DELETE", "/echo", "abc", 400, "request body not allowed for this method\n"},
+        {"BREW", "/echo", NULL, 403, NULL}, /* the library does not ask us */
+        {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
+    };
+    struct bench b;
+
+    bench_open(&b);
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+
+        bench_send(&b, &x, row->path,
+                   (struct http_request){.method = row->method, .body = slice_of(row->body)});
+        exchange_wait(&x);
+        CHECK_INT_EQ(x.res.status, row->status);
+        CHECK_INT_EQ(x.err.kind, ERR_NONE);
+        if (row->text)
+            CHECK_STR_EQ(str_text(&x.body), row->text);
+        if (row->text && x.body.len > 0)
+            CHECK_STR_EQ(x.content_type, "text/plain; charset=utf-8");
+        exchange_release(&x);
+    }
+    bench_close(&b);
+}
+
+TEST(bodies_have_a_limit)
+{
+    static const struct {
+        size_t len;
+        int status;
+    } rows[] = {{BODY_MAX, 200}, {BODY_MAX + 1, 413}, {BODY_MAX * 20, 413}};
+    struct bench b;
+
+    bench_open(&b);
+    CHECK_ROWS (row, rows) {
+        struct exchange x = {0};
+        AUTO(mem) char *body = mem_alloc(row->len);
+
+        memset(body, 'x', row->len);
+        bench_send(&b, &x, "/echo", (struct http_request){.method = "POST", .body = {body, row->len}});
+        exchange_wait(&x);
+        /* A client that is still writing may meet the closed connection before it reads the answer. */
+        CHECK(x.res.status == row->status || (row->len > BODY_MAX && x.err.kind == ERR_IO));
+        exchange_release(&x);
+    }
+    bench_close(&b);
+}
+
+TEST(a_large_answer_arrives_whole)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b);
+    bench_send(&b, &x, "/big", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(x.body.len, BIG_BYTES);
+    for (size_t i = 0; i < BIG_BYTES; i++) {
+        if (x.body.ptr[i] != big_byte(i))
+            CHECK_FAIL("byte %zu is wrong", i);
+    }
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+static bool is_held(void *ctx)
+{
+    (void)ctx;
+    return held != NULL;
+}
+
+static bool is_gone(void *ctx)
+{
+    return gone_count == *(int *)ctx;
+}
+
+TEST(a_handler_may_answer_later)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b);
+    for (int i = 0; i < 3; i++) {
+        x.done = 0;
+        bench_send(&b, &x, "/later", (struct http_request){0});
+        exchange_run_until(b.loop, is_held, NULL);
+        CHECK_INT_EQ(x.done, 0);
+        http_server_replyf(TAKE(held), 202, "now %d", i);
+        exchange_wait(&x);
+        CHECK_INT_EQ(x.res.status, 202);
+        CHECK_INT_EQ(str_text(&x.body)[4], '0' + i);
+    }
+    CHECK_INT_EQ(gone_count, 0);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+TEST(a_handler_learns_that_its_peer_left)
+{
+    struct bench b;
+    struct exchange x = {0};
+    int one = 1;
+
+    bench_open(&b);
+    bench_send(&b, &x, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    http_cancel(x.call);
+    exchange_run_until(b.loop, is_gone, &one);
+    CHECK(held == NULL);
+    bench_close(&b);
+}
+
+TEST(a_server_may_be_freed_with_requests)
+{
+    struct bench b;
+    struct exchange x = {0};
+
+    bench_open(&b);
+    bench_send(&b, &x, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    http_server_free(TAKE(b.http_server));
+    CHECK_INT_EQ(gone_count, 1);
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.err.kind, ERR_IO);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+/* --- what only a raw client can send --- */
+
+static bool pipelined(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /echo?2 HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, "GET /echo?1 0") && strstr(answer, "GET /echo?2 0") &&
+           strstr(answer, "GET /echo?3 0");
+}
+
+static bool pipelined_behind_a_body(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /echo?2 HTTP/1.1\r\nHost: "
+                  "x\r\nContent-Length: 3\r\n\r\nabc"
+                  "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return true; /* the connection ended, and the server is there for the next guest */
+}
+
+static bool pipelined_behind_a_refusal(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(
+        fd,
+        "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return true;
+}
+
+static bool byte_by_byte(int fd)
+{
+    static const char request[] = "POST /echo HTTP/1.0\r\nContent-Length: 4\r\n\r\nslow";
+    char answer[ANSWER_MAX];
+
+    for (const char *at = request; *at; at++)
+        peer_send(fd, (char[]){*at, '\0'});
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") && strstr(answer, "POST /echo? 4 slow");
+}
+
+static bool no_length(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 411 ") != NULL;
+}
+
+static bool waits_to_be_asked_for_a_body(int fd)
+{
+    static const char asked[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n"
+                  "Connection: close\r\n\r\n");
+    if (recv(fd, answer, strlen(asked), MSG_WAITALL) != (ssize_t)strlen(asked) ||
+        memcmp(answer, asked, strlen(asked)) != 0)
+        return false;
+    peer_send(fd, "body");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return str_has_prefix(answer, "HTTP/1.1 200 ") && strstr(answer, "POST /echo? 4 body");
+}
+
+static bool wrong_method(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /post HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 405 ") && strstr(answer, "\r\nallow: POST\r\n");
+}
+
+static bool chunked(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd,
+              "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 411 ") != NULL;
+}
+
+static bool odd_length(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") == NULL;
+}
+
+static bool huge_header(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\nX-Long: ");
+    for (int i = 0; i < 2000; i++) {
+        if (send(fd, "0123456789", 10, MSG_NOSIGNAL) < 0)
+            return true;
+    }
+    (void)send(fd, "\r\n\r\n", 4, MSG_NOSIGNAL);
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") == NULL;
+}
+
+static bool rubbish(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "\x16\x03\x01\x02\x01 this is no HTTP\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 200 ") == NULL;
+}
+
+static bool asks_for(int fd, const char *protocol)
+{
+    AUTO(mem)
+    char *request = mem_printf("GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                               "Upgrade: %s\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                               "Sec-WebSocket-Version: 13\r\n\r\n",
+                               protocol);
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, request);
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return strstr(answer, " 101 ") == NULL;
+}
+
+static bool asks_for_websocket(int fd)
+{
+    return asks_for(fd, "websocket");
+}
+
+static bool asks_for_http_2(int fd)
+{
+    return asks_for(fd, "h2c");
+}
+
+static bool leaves_in_the_body(int fd)
+{
+    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart");
+    return true;
+}
+
+static bool leaves_by_reset(int fd)
+{
+    peer_send(fd, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    peer_reset(fd);
+    return true;
+}
+
+struct guest {
+    struct peer peer;
+    bool good;
+};
+
+static bool guest_has_left(void *ctx)
+{
+    struct guest *guest = ctx;
+
+    return peer_has_ended(&guest->peer, &guest->good);
+}
+
+TEST(raw_clients_are_answered_or_dropped)
+{
+    static bool (*const scripts[])(int fd) = {pipelined,
+                                              pipelined_behind_a_body,
+                                              pipelined_behind_a_refusal,
+                                              byte_by_byte,
+                                              no_length,
+                                              waits_to_be_asked_for_a_body,
+                                              wrong_method,
+                                              chunked,
+                                              odd_length,
+                                              huge_header,
+                                              rubbish,
+                                              asks_for_websocket,
+                                              asks_for_http_2,
+                                              leaves_in_the_body,
+                                              leaves_by_reset};
+    struct bench b;
+
+    bench_open(&b);
+    CHECK_ROWS (script, scripts) {
+        struct guest guest = {0};
+
+        peer_start_client(&guest.peer, http_server_port(b.http_server), *script);
+        exchange_run_until(b.loop, guest_has_left, &guest);
+        CHECK(guest.good);
+    }
+    struct exchange x = {0};
+    bench_send(&b, &x, "/echo", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+static bool is_asked_to_leave(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)peer_read_all(fd, answer, sizeof answer); /* ends when the server closes */
+    return strstr(answer, " 200 ") && strstr(answer, "connection: close\r\n");
+}
+
+TEST(a_server_that_is_about_to_go_closes_with_each_answer)
+{
+    struct bench b;
+    struct guest guest = {0};
+    struct exchange x = {0}, y = {0};
+
+    bench_open(&b);
+    bench_send(&b, &x, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    http_server_drain(b.http_server);
+    peer_start_client(&guest.peer, http_server_port(b.http_server), is_asked_to_leave);
+    exchange_run_until(b.loop, guest_has_left, &guest);
+    CHECK(guest.good);
+    http_server_replyf(TAKE(held), 202, "what was begun is answered");
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.res.status, 202);
+    bench_send(&b, &y, "/echo", (struct http_request){0});
+    exchange_wait(&y);
+    CHECK_INT_EQ(y.res.status, 200);
+    exchange_release(&x);
+    exchange_release(&y);
+    bench_close(&b);
+}
+
+static bool half_closes(int fd)
+{
+    char answer[ANSWER_MAX];
+
+    peer_send(fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    (void)shutdown(fd, SHUT_WR);
+    (void)peer_read_all(fd, answer, sizeof answer);
+    return true;
+}
+
+TEST(a_client_that_stops_sending_while_a_handler_works_counts_as_gone)
+{
+    struct bench b;
+    struct guest guest = {0};
+    int one = 1;
+
+    bench_open(&b);
+    peer_start_client(&guest.peer, http_server_port(b.http_server), half_closes);
+    exchange_run_until(b.loop, is_gone, &one);
+    exchange_run_until(b.loop, guest_has_left, &guest);
+    bench_close(&b);
+}
+
+static bool all_done(void *ctx)
+{
+    const struct exchange *x = ctx;
+
+    for (int i = 0; i < 50; i++) {
+        if (!x[i].done)
+            return false;
+    }
+    return true;
+}
+
+TEST(many_at_once)
+{
+    struct bench b;
+    struct exchange x[50] = {0};
+    struct err err;
+
+    bench_open(&b);
+    http_client_free(b.http);
+    b.http = http_client_new(b.loop, &(struct http_client_options){.user_agent = "t", .max_connections = 50},
+                             &err);
+    CHECK_OK(b.http != NULL, err);
+    for (int i = 0; i < 50; i++)
+        bench_send(&b, &x[i], "/echo",
+                   (struct http_request){.method = "POST", .body = SLICE_LIT("0123456789")});
+    exchange_run_until(b.loop, all_done, x);
+    for (int i = 0; i < 50; i++) {
+        CHECK_INT_EQ(x[i].res.status, 200);
+        exchange_release(&x[i]);
+    }
+    bench_close(&b);
+}
+
+/* Connections that somebody holds open; nobody reads from them, and little fits into them. */
+struct crowd {
+    int fds[CROWD];
+};
+
+static void crowd_come(struct crowd *crowd, const struct bench *b, const char *const says[3])
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(http_server_port(b->http_server)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int little = 536;
+
+    for (int i = 0; i < CROWD; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        CHECK(fd >= 0);
+        CHECK(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &little, sizeof little) == 0);
+        CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
+        CHECK(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+        peer_send(fd, says[i % 3]);
+        crowd->fds[i] = fd;
+    }
+}
+
+static void crowd_go(struct crowd *crowd)
+{
+    for (int i = 0; i < CROWD; i++)
+        CHECK(close(crowd->fds[i]) == 0);
+}
+
+static bool has_ended(int fd)
+{
+    char byte;
+    ssize_t got = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+    return got == 0 || (got < 0 && errno != EAGAIN);
+}
+
+static bool have_ended(void *ctx)
+{
+    const struct crowd *crowd = ctx;
+
+    for (int i = 0; i < CROWD; i++) {
+        if (!has_ended(crowd->fds[i]))
+            return false;
+    }
+    return true;
+}
+
+/* On a connection of its own. */
+static void check_that_it_answers(struct bench *b)
+{
+    struct exchange x = {0};
+    struct err err;
+
+    http_client_free(b->http);
+    b->http = http_client_new(b->loop, &(struct http_client_options){.user_agent = "late/1"}, &err);
+    CHECK_OK(b->http != NULL, err);
+    bench_send(b, &x, "/echo", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_STR_EQ(x.err.msg, "");
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+}
+
+TEST(many_idle_connections_do_not_block_new_ones)
+{
+    static const char *const halves[3] = {
+        "",
+        "GET /echo HTTP/1.1\r\nHost: ", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart"};
+    struct bench b;
+    struct crowd first, second;
+    struct exchange busy = {0};
+
+    bench_open(&b);
+    bench_send(&b, &busy, "/later", (struct http_request){0});
+    exchange_run_until(b.loop, is_held, NULL);
+    struct http_client *patient = TAKE(b.http);
+    crowd_come(&first, &b, halves);
+    check_that_it_answers(&b);
+    for (int i = CROWD - 3; i < CROWD; i++)
+        CHECK(!has_ended(first.fds[i]));
+    peer_send(first.fds[CROWD - 2], "x"); /* a slow sender stays as idle as it was */
+    crowd_come(&second, &b, halves);
+    check_that_it_answers(&b);
+    exchange_run_until(b.loop, have_ended, &first);
+    CHECK_INT_EQ(busy.done, 0);
+    http_server_replyf(TAKE(held), 202, "what is worked on is not disturbed");
+    exchange_wait(&busy);
+    CHECK_INT_EQ(busy.res.status, 202);
+    http_client_free(patient);
+    crowd_go(&first);
+    crowd_go(&second);
+    exchange_release(&busy);
+    bench_close(&b);
+}
+
+TEST(many_peers_that_read_no_responses_do_not_block_new_ones)
+{
+    static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char *const requests[3] = {request, request, request};
+    struct bench b;
+    struct crowd first, second;
+
+    bench_open(&b);
+    crowd_come(&first, &b, requests);
+    check_that_it_answers(&b);
+    crowd_come(&second, &b, requests);
+    check_that_it_answers(&b);
+    crowd_go(&first);
+    crowd_go(&second);
+    bench_close(&b);
+}
+
+struct holder {
+    int fd;
+    size_t sent;
+};
+
+static void holder_come(struct holder *holder, const struct bench *b)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(http_server_port(b->http_server)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    holder->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(connect(holder->fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    peer_send(holder->fd, "POST /store HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n");
+}
+
+/* Up to a large part of the body, then a byte each time, so that no silence ends it. */
+static void holder_send(struct holder *holder)
+{
+    static const char bytes[64 * 1024];
+    size_t left = holder->sent < HELD_BYTES ? HELD_BYTES - holder->sent : 1;
+    ssize_t put =
+        send(holder->fd, bytes, left < sizeof bytes ? left : sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    holder->sent += put > 0 ? (size_t)put : 0;
+}
+
+static int count_left(const struct holder *holders)
+{
+    int count = 0;
+
+    for (int i = 0; i < HOLDERS; i++)
+        count += has_ended(holders[i].fd);
+    return count;
+}
+
+static bool one_has_left(void *ctx)
+{
+    struct holder *holders = ctx;
+
+    for (int i = 0; i < HOLDERS; i++)
+        holder_send(&holders[i]);
+    return count_left(holders) > 0;
+}
+
+TEST(unfinished_bodies_do_not_block_new_ones)
+{
+    struct bench b;
+    struct holder holders[HOLDERS] = {0};
+    AUTO(mem) char *body = mem_alloc(HELD_BYTES);
+
+    memset(body, 'x', HELD_BYTES);
+    bench_open(&b);
+    for (int i = 0; i < HOLDERS; i++)
+        holder_come(&holders[i], &b);
+    exchange_run_until(b.loop, one_has_left, holders);
+    CHECK_INT_EQ(count_left(holders), 1);
+    for (int i = 0; i < HOLDERS; i++) { /* what was answered takes no room */
+        struct exchange x = {0};
+
+        bench_send(&b, &x, "/store", (struct http_request){.method = "POST", .body = {body, HELD_BYTES}});
+        exchange_wait(&x);
+        CHECK_INT_EQ(x.res.status, 200);
+        exchange_release(&x);
+    }
+    CHECK(count_left(holders) <= 2); /* one more for the first of them */
+    for (int i = 0; i < HOLDERS; i++)
+        CHECK(close(holders[i].fd) == 0);
+    bench_close(&b);
+}
+
+TEST(a_port_in_use_is_an_error)
+{
+    struct bench b;
+    struct err err;
+
+    bench_open(&b);
+    struct http_server_options same = {
+        .address = "127.0.0.1", .port = http_server_port(b.http_server), .routes = routes};
+    CHECK_ERR(http_server_new(b.loop, &same, &err) != NULL, err, ERR_IO);
+    AUTO(mem)
+    char *want = mem_printf("cannot listen on 127.0.0.1 port %u: address in use or not available",
+                            http_server_port(b.http_server));
+    CHECK_STR_EQ(err.msg, want);
+    bench_close(&b);
+}
+
+TEST(all_addresses)
+{
+    struct bench b;
+    struct exchange x = {0};
+    struct err err;
+
+    bench_open(&b);
+    http_server_free(b.http_server);
+    b.http_server = http_server_new(b.loop, &(struct http_server_options){.routes = routes}, &err);
+    CHECK_OK(b.http_server != NULL, err);
+    bench_send(&b, &x, "/echo", (struct http_request){0});
+    exchange_wait(&x);
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+    bench_close(&b);
+}
+
+static bool at_once(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* The library lets go of a descriptor twice, and the loop goes on in between. */
+TEST(the_end_of_a_server_closes_no_foreign_descriptor)
+{
+    struct bench b;
+    struct exchange x = {0};
+    struct err err;
+
+    bench_open(&b);
+    struct http_server *going = http_server_new(
+        b.loop, &(struct http_server_options){.address = "127.0.0.1", .routes = routes}, &err);
+    CHECK_OK(going != NULL, err);
+    bench_send(&b, &x, "/echo", (struct http_request){0});
+    exchange_run_until(b.loop, at_once, NULL); /* the next turn opens the socket */
+    http_server_free(going);
+    exchange_wait(&x);
+    CHECK_STR_EQ(x.err.msg, "");
+    CHECK_INT_EQ(x.res.status, 200);
+    exchange_release(&x);
+    bench_close(&b);
+}

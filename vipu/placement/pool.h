@@ -1,0 +1,62 @@
+/* The free capacity of a controller, computed from its list of partitions and its number of IPUs. Pure; it
+ * answers "how many more of this size fit now", "could it ever fit" and "which partitions block it" without
+ * a request.
+ *
+ * Placement is that of blocks.h: a partition of up to 64 IPUs takes one block aligned to its size in one
+ * domain; a larger one takes whole consecutive domains. If a controller's IPU ids are missing, repeated or
+ * out of range, its IPUs are only counted (`placed` false), and answers are upper bounds. The view keeps no
+ * pointer to its inputs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vipu/placement/blocks.h"
+#include "vipu/model/partition.h"
+
+#define VIPU_POOL_MAX_DOMAINS 1024u /* larger controllers are only counted */
+
+struct vipu_pool_shape {
+    uint32_t total_ipus;      /* from vipu_agents, or as the admin configured */
+    uint32_t ipus_per_domain; /* 0: the smaller of 64 and the total */
+};
+
+struct vipu_pool_view {
+    uint32_t total_ipus;
+    uint32_t used_ipus;
+    uint32_t free_ipus;
+    uint32_t ipus_per_domain;
+    uint32_t capacity; /* the largest size that would fit if nothing were taken */
+    bool placed;
+    struct vipu_blocks blocks; /* of all clusters in one row, if placed */
+    struct vipu_pool_cluster *clusters;
+    size_t cluster_count;
+};
+
+struct vipu_pool_view vipu_pool_view_of(const struct vipu_partitions *list, struct vipu_pool_shape shape);
+struct vipu_pool_view vipu_pool_view_copy(const struct vipu_pool_view *from); /* deep copy */
+void vipu_pool_view_release(struct vipu_pool_view *view);
+
+static inline void vipu_pool_view_auto(struct vipu_pool_view *view)
+{
+    vipu_pool_view_release(view);
+}
+
+/* How many more partitions of `size` fit now, if nothing else changes. 0 for an invalid size. */
+uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
+/* Whether one would fit if the controller were empty. */
+bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size);
+/* Places one where vipu-server would, to look ahead over several requests. False, without a change, if it
+ * does not fit. */
+bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size);
+/* The largest size that fits now; 0 if none does. */
+uint32_t vipu_pool_largest_free(const struct vipu_pool_view *view);
+/* The largest size that would fit if the controller were empty: a larger request exceeds its capacity. */
+uint32_t vipu_pool_capacity(const struct vipu_pool_view *view);
+
+/* Fills `blocker` (list->count entries) with the indices of the partitions whose removal would free enough
+ * IPUs for `size` at the least cost in IPUs, in list order, and returns how many; 0 if it fits already,
+ * could never fit, or IPUs are only counted. `list` must be the one that the view was made of. */
+size_t vipu_pool_blockers(const struct vipu_pool_view *view, const struct vipu_partitions *list,
+                          uint32_t size, size_t *blocker);
