@@ -110,15 +110,15 @@ def named(*words):
 
 
 @pytest.mark.parametrize("words, chosen", [
-    (["tests/vipu/test_config.py"], {"vipu": ["tests/vipu/test_config.py"]}),
+    (["tests/vipu/server/test_config.py"], {"vipu": ["tests/vipu/server/test_config.py"]}),
     (["tests/component/kube/test_lease.py::test_a"], {"component": ["tests/component/kube/test_lease.py::test_a"]}),
     (["tests/component/kube/"], {"component": ["tests/component/kube"]}),
     (["tests/vipu/test_static.py"], {"vipu": ["tests/vipu/test_static.py"] * 2}),
     (["unit.base.core.test_str"], {"unit": ["unit.base.core.test_str"]}),
     (["asan:fuzz.fuzz_lines", "sim.quota"], {"asan": ["fuzz.fuzz_lines"], "sim": ["sim.quota"]}),
-    (["tests/vipu/test_config.py", "tests/vipu/test_life.py"], {"vipu": ["tests/vipu/test_config.py", "tests/vipu/test_life.py"]}),
-    (["tests/vipu/test_config.py", "vipu"], {"vipu": []}),
-    (["vipu", "tests/vipu/test_config.py"], {"vipu": []}),
+    (["tests/vipu/server/test_config.py", "tests/vipu/server/test_lifecycle.py"], {"vipu": ["tests/vipu/server/test_config.py", "tests/vipu/server/test_lifecycle.py"]}),
+    (["tests/vipu/server/test_config.py", "vipu"], {"vipu": []}),
+    (["vipu", "tests/vipu/server/test_config.py"], {"vipu": []}),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_a_file_a_test_or_a_compiled_test_can_be_named(words, chosen):
     assert named(*words) == chosen

@@ -17,8 +17,8 @@ from .table import SUITES, Suite
 
 DESCRIPTION = "Install what the tests need, build, run the suites, and report the slowest tests and every failure."
 EPILOG = """\
-NAME is a suite (see --list), a file or folder of tests (tests/vipu/test_config.py), one test of a file
-(tests/vipu/test_config.py::test_name), or a compiled test (unit.base.core.test_str, asan:unit.base.core.test_str).
+NAME is a suite (see --list), a file or folder of tests (tests/vipu/server/test_config.py), one test of a file
+(tests/vipu/server/test_config.py::test_name), or a compiled test (unit.base.core.test_str, asan:unit.base.core.test_str).
 Without a NAME, every suite runs that --list does not call "on demand". Logs are in build/test-logs.
 Exit status: 0 if no test failed, 1 if one did, 2 for a wrong command line, 130 if interrupted.
 """

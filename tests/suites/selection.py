@@ -78,5 +78,5 @@ def _of_path(path: Path, test: str, word: str) -> list[Chosen]:
                  and any(path.is_relative_to(TESTS / folder) for folder in part.paths)}
         found += [Chosen(suite, names)] if names else []
     if not path.exists() or not found:
-        raise Unknown(f"no tests at '{word}', expected a file or folder below tests/, such as tests/vipu/test_config.py")
+        raise Unknown(f"no tests at '{word}', expected a file or folder below tests/, such as tests/vipu/server/test_config.py")
     return found

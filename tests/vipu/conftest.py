@@ -1,17 +1,17 @@
-"""Fixtures of the V-IPU suite: a server of ours and a generic client."""
+"""Fixtures of the V-IPU suite: vipu-server and a generic client."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-import peers
-import programs
-import rawh2
-from certificates import LOCAL, Authority
-from generic import Client
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "lib"), str(Path(__file__).resolve().parent / "support")]
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import peers  # noqa: E402
+import programs  # noqa: E402
+import rawh2  # noqa: E402
+from certificates import LOCAL, Authority  # noqa: E402
+from generic import Client  # noqa: E402
 
 QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
 

@@ -3,7 +3,7 @@
 import pytest
 from record import Record
 
-RECORD = Record("vipu", sources=("vipu/*.py", "unit/vipu/**/*.c", "unit/base/**/*.c"), pages=("vipu.md",))
+RECORD = Record("vipu", sources=("vipu/**/*.py", "unit/vipu/**/*.c", "unit/base/**/*.c"), pages=("vipu.md",))
 
 
 @pytest.mark.parametrize("fact", RECORD.facts, ids=str)
