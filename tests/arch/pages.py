@@ -17,7 +17,7 @@ import tree  # noqa: E402
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 ARROW = re.compile(r"    (?:\[\*\]|\w+) --> (?:\[\*\]|\w+): [^;:]+")
-UNFENCED = re.compile(r"~~~| *`{4}|<pre|(?: {4}|\t)\s*[$#] ")  # other ways to write one, which nobody would run
+UNFENCED = re.compile(r"~~~| *`{4}|<pre|(?: {4}|\t)\s*[$#] ")  # other ways to write one, which no test would run
 NAMED_PATH = re.compile(r"(?:\.ci|base|charts|cmake|deploy|docs|launcher|operator|popdist|tests|vipu)/[\w./-]+")
 # What a build or an installation makes has no place in the tree.
 MADE = re.compile(r"operator/(?:ipu-|vipu-)|vipu/(?:ca\.crt|server)")
@@ -137,7 +137,7 @@ def index():
 
 
 def places(found):
-    """Somebody runs what is there, and nobody waits for what is not."""
+    """Every place has blocks, and every block a place that exists."""
     used = {block.place for page in found for block in pages.blocks_of(page)}
     for place, test in pages.PLACES.items():
         if place not in used:

@@ -1,5 +1,5 @@
 """Reasons in the operator's code and rows of its table (operator/api/reasons.c) are the same words: one that is given
-and has no row explains itself to nobody, and a row that nobody gives is a lie. Each is named in a test, too: one that no
+and has no row is undocumented, and a row that the code never uses is wrong. Each is named in a test, too: one that no
 test knows may never be told.
 
     python3 tests/arch/reasons.py
@@ -49,7 +49,7 @@ def complaints():
                 if word not in rows:
                     yield f"{path.relative_to(ROOT)}: reason {word} has no row in operator/api/reasons.c"
     yield from (f"tests/arch/reasons.py: the pattern {pattern} matches nothing" for pattern in sorted(unused))
-    yield from (f"operator/api/reasons.c: nobody gives the reason {row}" for row in sorted(rows - literals))
+    yield from (f"operator/api/reasons.c: no code uses the reason {row}" for row in sorted(rows - literals))
     yield from (f"operator/api/reasons.c: no test names the reason {row}" for row in sorted(rows - named_in_tests()))
 
 

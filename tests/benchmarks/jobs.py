@@ -135,7 +135,7 @@ class Bench:
         return used
 
     def bare_loop(self, number):
-        """Pods, and nobody who looks after them but who looks after all pods."""
+        """Pods without a controller other than those for all pods."""
         pods = self.options.jobs * self.options.workers
         with self.namespace(f"bare-{number}") as ns:
             before, used = self.requests(), self.cluster_ticks()

@@ -47,8 +47,8 @@ class Case:
     alert: str
     about: str
     series: dict  # -> its values, one for each minute, as promtool's tests write them
-    silent_at: int  # the minute when nobody is told, yet or at all
-    fires_at: int = 0  # the minute when somebody is; 0: never
+    silent_at: int  # the minute at which the alert does not fire yet, or at all
+    fires_at: int = 0  # the minute at which it fires; 0: never
     labels: dict = field(default_factory=dict)  # of the alert, beside those that all have
     time: str = ""
 
@@ -71,7 +71,7 @@ def work(retries, reconciles="0+10x60"):
 
 
 CASES = [
-    Case("IPUOperatorNoLeader", "the leader goes and nobody follows",
+    Case("IPUOperatorNoLeader", "the leader stops and no replica takes over",
          {series("leader", pod="a"): "1x4 0x10", series("leader", pod="b"): "0x15"}, 6, 7),
     Case("IPUOperatorNoLeader", "a leader elsewhere does not count", {series("leader", namespace="other", pod="a"): "1x10"}, 1, 2),
     Case("IPUOperatorNoLeader", "the only one starts again and again, so that it can be read now and then",
@@ -89,15 +89,15 @@ CASES = [
          {series("controller_up", controller="vctl1", pod="a"): "0x3 stale", series("controller_up", controller="vctl1", pod="b"): "_x4 0x8"},
          4, 5, labels={"controller": "vctl1"}),
     Case("IPUControllerDown", "it starts again", {series("controller_up", controller="vctl1"): "1x2 0x3 1x10"}, 8),
-    Case("IPUQueueStuck", "all IPUs are free, and nobody gets any", line(), 14, 15),
+    Case("IPUQueueStuck", "all IPUs are free, and no job gets any", line(), 14, 15),
     Case("IPUQueueStuck", "a job holds some", line(held="4x20"), 20),
-    Case("IPUQueueStuck", "somebody else holds some", line(foreign="4x20"), 20),
+    Case("IPUQueueStuck", "foreign partitions use some", line(foreign="4x20"), 20),
     Case("IPUQueueStuck", "one V-IPU controller is down, and has its own alert", line(other_up="0x20"), 20),
-    Case("IPUQueueStuck", "nobody waits", line(waiting="0x20"), 20),
+    Case("IPUQueueStuck", "no job waits", line(waiting="0x20"), 20),
     Case("IPUQueueStuck", "the line moves now and then", line(held="0x8 4 0x20"), 20),
-    Case("IPUJobPendingTooLong", "somebody waits for a day, and a quarter of an hour", {series("longest_wait_seconds"): "0+60x1500"}, 1455, 1456,
+    Case("IPUJobPendingTooLong", "a job waits for a day, and a quarter of an hour", {series("longest_wait_seconds"): "0+60x1500"}, 1455, 1456,
          time="1d 0h 16m 0s"),
-    Case("IPUJobPendingTooLong", "it is somebody else each hour", {series("longest_wait_seconds"): " ".join(["0+60x59"] * 25)}, 1500),
+    Case("IPUJobPendingTooLong", "it is another job each hour", {series("longest_wait_seconds"): " ".join(["0+60x59"] * 25)}, 1500),
     Case("IPUJobDeletionStuck", "a job stays for longer than half an hour", {series("longest_deletion_seconds"): "0+60x60"}, 35, 36,
          time="36m 0s"),
     Case("IPUJobDeletionStuck", "its last pod takes its grace period of ten minutes", {series("longest_deletion_seconds"): "0+60x10 0x50"}, 60),

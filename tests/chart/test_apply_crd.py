@@ -1,4 +1,4 @@
-"""What the chart runs before an install or upgrade: the definition of IPUJobs becomes this version's, whoever made it."""
+"""What the chart runs before an install or upgrade: the CRD becomes this version's, whatever created it."""
 
 import copy
 import os

@@ -23,7 +23,7 @@ def test_what_a_page_says_works(programs, tmp_path, page):
 
 
 def in_sentences(program):
-    """The commands of this program that stand in the sentences of pages, which nobody runs."""
+    """The commands of this program in the sentences of pages, which no test runs."""
     for page in all_pages():
         text = re.sub(r"^ *```.*?^ *```", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
         yield from ((page, shlex.split(code)[1:]) for code in CODE.findall(text) if code.startswith(f"{program} "))

@@ -173,7 +173,7 @@ def test_job_pods_in_the_hosts_network_reach_the_simulated_controller(render):
         objects = render({**HARDENED, "worker": worker})
         return objects["NetworkPolicy", "ipu-operator-vipu-server"]["spec"]["ingress"][0].get("from")
 
-    assert senders(hostNetwork=True) is None, "they have their node's address, which nobody has named"
+    assert senders(hostNetwork=True) is None, "they have their node's address, which no value names"
     assert len(senders(hostNetwork=False)) == 2
 
 

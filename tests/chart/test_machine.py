@@ -15,7 +15,7 @@ for folder in /etc /usr '{ROOT}'; do
     mount -t overlay none -o "lowerdir=$folder,upperdir=$1$folder/over,workdir=$1$folder/work" "$folder"
 done
 cd '{ROOT}'
-export SYSTEMD_OFFLINE=1  # nobody need be there to start and stop services; units are enabled all the same
+export SYSTEMD_OFFLINE=1  # no init process is needed to start and stop services; units are enabled all the same
 """
 # What is so when all commands of a page have succeeded.
 THEN = {

@@ -19,7 +19,7 @@ FROM_B = {"from": [{"podSelector": {"matchLabels": {"app": "b"}}}]}
 NOT_FROM_B = {"from": [{"podSelector": {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["b"]}]}}]}
 ROWS = [
     ("no policy admits all", [], B, A, 80, True),
-    ("a policy without rules admits nobody", [policy()], B, A, 80, False),
+    ("a policy without rules admits no pod", [policy()], B, A, 80, False),
     ("a rule without peers and ports admits all", [policy({})], B, A, 80, True),
     ("the peer", [policy(FROM_B)], B, A, 80, True),
     ("no peer", [policy(FROM_B)], A, A, 80, False),

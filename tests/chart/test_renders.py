@@ -141,7 +141,7 @@ def test_what_is_cut_ends_in_a_letter_or_digit(programs, end):
 
 
 def test_no_certificate_is_made_by_helm(programs):
-    """What Helm makes, nobody renews: the operator makes its own, and renews them."""
+    """Certificates that Helm creates are never renewed: the operator creates its own, and renews them."""
     text = render(programs / "helm", EVERYTHING)
     assert "BEGIN " not in text
     assert [thing for thing in objects(text) if thing["kind"] == "Secret" and (thing.get("data") or thing.get("stringData"))] == []

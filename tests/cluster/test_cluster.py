@@ -183,7 +183,7 @@ def test_up_brings_back_what_was_killed(cluster, victims):
 
 def down_leaves_nothing(deployment):
     slot = deployment.slot
-    with network.slots_being_chosen():  # nobody gets that slot before it is looked at
+    with network.slots_being_chosen():  # no other cluster gets that slot before it is checked
         deployment.must("down")
         assert support.traces(deployment, slot) == {}
 

@@ -23,7 +23,7 @@ def cluster(tmp_path_factory):
         assert deployment.must("load", str(image)) == support.IMAGE
         yield deployment
     finally:
-        with network.slots_being_chosen():  # nobody gets that slot before it is looked at
+        with network.slots_being_chosen():  # no other cluster gets that slot before it is checked
             deployment.must("down")
             left = support.traces(deployment, slot)
     assert left == {}

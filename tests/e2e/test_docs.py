@@ -81,7 +81,7 @@ def test_what_the_examples_say_of_themselves_works(reader, namespace):
 
 
 def free_ports():
-    """Words by which ports are forwarded to those that nobody has here."""
+    """Replacements that forward ports to free ones."""
     words = {}
     for pod, port in (("deployment/ipu-operator", 8081), ("service/ipu-operator-controller-manager-metrics", 8443)):
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -70,7 +70,7 @@ def test_a_pod_deleted_by_hand_comes_back(stack, namespace, start):
 
 
 def test_a_force_deleted_pod_is_held_and_comes_back_elsewhere(stack, namespace, start):
-    """Nobody knows whether its processes still run: its IPUs are given to nobody until the partition is removed."""
+    """Its processes may still run: its IPUs are not released until the partition is removed."""
     made = start(job("forced", UNTIL_TOLD, ipus=32))
     made.wait_for_state("Running")
     first = f"p-forced-{namespace.namespace}-0"

@@ -64,14 +64,14 @@ def team(stack, helm):
     stack.kubectl("create", "namespace", kubectl.namespace)
     yield kubectl
     for name in ("runs", "ended", "kept"):
-        kubectl.attempt("patch", "ipujob", name, "--type=json", "-p", FINALIZERS)  # nobody else would, after a failure
+        kubectl.attempt("patch", "ipujob", name, "--type=json", "-p", FINALIZERS)  # otherwise they would stay after a failure
     stack.kubectl("delete", "namespace", kubectl.namespace, "--ignore-not-found", timeout=180)
 
 
 @pytest.fixture
 def migrate(stack, helm, team, reader, tmp_path):
     """Does a step of the documentation, in which a reader puts these words: that of the upgrade, for one of the team's jobs, or
-    for a partition that is nobody's."""
+    for an orphaned partition."""
     pages = pages_of("migration")
     assert pages == ["docs/migrate.md", "docs/troubleshooting.md"]
     blocks = [block for page in pages for block in blocks_at(page, "migration")]
@@ -179,7 +179,7 @@ def the_test_names_who_is_dead(helm):
 
 def take_over_the_vendors(stack, team, migrate):
     """One of the vendor's jobs is released, one taken over, and one gets its partition, with the commands of docs/migrate.md. A
-    partition that is nobody's goes with those of docs/troubleshooting.md."""
+    orphaned partition is removed with those of docs/troubleshooting.md."""
     partitions = [f"p-{name}-{team.namespace}-0" for name in ("ended", "runs", "kept")]  # of the vendor's operator
     for partition in (*partitions, "left-behind"):
         stack.system("exec", "deployment/ipu-operator-vipu-server", "--", "vipu", "create", "partition", partition, "--size", "4",

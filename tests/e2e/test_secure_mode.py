@@ -79,7 +79,7 @@ def secure(stack, keys, tmp_path_factory):
 
 
 def everything_told(stack, namespace, *pods):
-    """All that somebody who may read no Secret can read."""
+    """Everything that a user without access to Secrets can read."""
     reported = {kind: stack.kubectl("get", kind, "-A", "-o", "yaml") for kind in
             ("ipujobs", "pods", "events", "configmaps", "deployments", "leases")}
     reported["operator's log"] = stack.system("logs", "-l", "control-plane=controller-manager", "--tail=-1")

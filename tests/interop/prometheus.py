@@ -75,5 +75,5 @@ class Prometheus:
         return [rule for group in self.ask("rules")["groups"] for rule in group["rules"]]
 
     def firing(self):
-        """The labels of each alert that somebody would be told of."""
+        """The labels of each firing alert."""
         return [alert["labels"] for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"]

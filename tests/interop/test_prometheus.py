@@ -76,7 +76,7 @@ def test_an_alert_fires_while_a_controller_is_away_and_clears(stack, prometheus)
     kube.wait_for(lambda: f"all rules are judged, and no alert is out: {states()}", lambda: states() == {("ok", "inactive")})
     stack.system("scale", VIPU, "--replicas=0")
     try:
-        (told,) = kube.wait_for("somebody is told", prometheus.firing, NOTICED_S)
+        (told,) = kube.wait_for("an alert fires", prometheus.firing, NOTICED_S)
         assert (told["alertname"], told["severity"], told["namespace"]) == ("IPUControllerDown", "critical", SYSTEM)
         up = f'max by (controller) (ipu_operator_controller_up{{namespace="{SYSTEM}"}})'
         assert prometheus.query(up) == [({"controller": told["controller"]}, 0)]

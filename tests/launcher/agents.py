@@ -14,7 +14,7 @@ CLEAN = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LC_AL
 
 
 def address(index):
-    """Of worker `index`: nobody else's on this machine, so that a fixed port does."""
+    """Of worker `index`: unique on this machine, so that a fixed port works."""
     pid = os.getpid()
     return f"127.{64 + (pid >> 8 & 0x3F)}.{pid & 0xFF}.{index + 1}"
 

@@ -1,4 +1,4 @@
-"""How remote commands and agents end, whoever goes first: nothing is left running on either side."""
+"""How remote commands and agents end, whichever ends first: nothing is left running on either side."""
 
 import os
 import signal

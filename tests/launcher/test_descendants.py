@@ -85,7 +85,7 @@ def test_a_daemon_is_terminated_when_the_container_ends(start, mode):
     if mode == "init":
         assert launch.line() == "daemon told"
     else:
-        # Outside the command's group nobody but process 1 can name it; it is the runtime's to end.
+        # Outside the command's group only process 1 can reach it; the runtime ends it.
         os.kill(int(ready.split()[2]), signal.SIGKILL)
     assert launch.process.stdout.read() == b""
 
@@ -137,7 +137,7 @@ def told_in_the_linger(start):
 
 
 def test_sigterm_in_the_linger_gives_time_too(start):
-    """The pod is deleted just after the command has ended by itself: nobody is killed early, nobody told twice."""
+    """The pod is deleted just after the command has ended by itself: no process is killed early or signalled twice."""
     launch = told_in_the_linger(start)
     assert launch.line() == "told"
     with pytest.raises(subprocess.TimeoutExpired):
@@ -147,7 +147,7 @@ def test_sigterm_in_the_linger_gives_time_too(start):
 
 @pytest.mark.parametrize("mode", ["init"])  # only process 1 can name processes outside the command's group
 def test_sigterm_reaches_every_process_once(start):
-    """The group first; a daemon outside it when the group is gone; nobody twice."""
+    """The group first; a daemon outside it when the group is gone; none twice."""
     launch = start(*python(TERM + DAEMON + STUBBORN.format(command="signal.pause()")))
     assert {launch.line().rstrip(" 0123456789") for _ in range(2)} == {"daemon ready", "ready"}
     launch.signal(signal.SIGTERM)

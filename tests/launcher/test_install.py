@@ -187,7 +187,7 @@ def test_a_container_with_nothing_else(call, launcher, tmp_path):
 
 
 def test_companions_in_a_container_with_nothing_else(call, launcher, tmp_path):
-    """They are static, whoever calls them, and poprun says in one line what such an image lacks."""
+    """They are static, in any image, and poprun says in one line what such an image lacks."""
     if is_sanitized(launcher):
         pytest.skip("a build with sanitizers is not static")
     (tmp_path / "ipu").mkdir()

@@ -1,4 +1,4 @@
-"""Hosts on this machine: each has its own network, host name and /etc/hosts, joined by a bridge that nobody else can reach.
+"""Hosts on this machine: each has its own network, host name and /etc/hosts, joined by a bridge that is isolated from other networks.
 All of it is held by processes that end with this one, however it ends; then the kernel takes everything away.
 
 host0 is where a test starts programs. The others also have their own processes, which all end with their host, and, for

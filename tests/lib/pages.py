@@ -10,7 +10,7 @@ A block says so behind its language, where readers of the page's source see it:
 
 `console` blocks take the marks of `sh`; they show commands behind a "$ " and what they print. What is shown is compared loosely:
 numbers, times and blanks may differ, more may be printed, and in another order, as the API server does with mistakes. There is no
-way to say that nobody runs a block: who finds no place for one makes one."""
+way to exclude a block: if there is no place for one, add one."""
 
 import re
 import subprocess

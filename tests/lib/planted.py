@@ -4,7 +4,7 @@ import base64
 
 
 def forms(secret):
-    """How somebody could write a secret, text or bytes."""
+    """The ways in which a secret, text or bytes, could be written."""
     raw = secret.encode() if isinstance(secret, str) else secret
     digits = raw.hex().encode()
     return {raw, base64.b64encode(raw).rstrip(b"="), base64.urlsafe_b64encode(raw).rstrip(b"="), digits, digits.upper()}

@@ -26,7 +26,7 @@ def end(text):
 
 
 def incoming(pid):
-    """(remote address, our port) of each connection that somebody else has made."""
+    """(remote address, local port) of each incoming connection."""
     ours = sockets(pid)
     ports = {port for state, _, port, *_ in ours if state == LISTEN}
     return {(remote, port) for state, local, port, remote, _ in ours

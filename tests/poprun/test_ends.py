@@ -49,7 +49,7 @@ def test_the_cache_goes_away_however_the_program_ends(poprun, end):
 
 
 def test_what_a_killed_run_leaves_goes_with_the_next(poprun):
-    """Of a run whose runner and guard are killed nobody is left to tidy up; what a live run has stays."""
+    """If runner and guard are killed, the next run cleans up; what a live run has stays."""
     killed, lives = start(poprun), start(poprun)
     runner, stays = parts(killed)["runner"], parts(lives)["instance"]
     kept = {path for path in poprun.temporary.glob("poprun-cache-*") if str(path).encode() in Path(f"/proc/{stays}/environ").read_bytes()}

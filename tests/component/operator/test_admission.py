@@ -50,7 +50,7 @@ class Webhooks:
             self.api.delete(config, None, NAME)
         self.api.delete("secrets", OPERATOR_NS, NAME)
         self.world.cluster.grant()
-        until(lambda: self._says() == "", "nobody is asked any more", tell=self._says)
+        until(lambda: self._says() == "", "the webhooks are not called any more", tell=self._says)
 
     def _says(self, **spec):
         """What the API server says to a new job; "" if it is not even filled in."""
@@ -400,7 +400,7 @@ def test_a_secret_that_goes_with_its_release_is_not_made_again(webhooks):
     assert api.get("secrets", OPERATOR_NS, NAME) is None
     for config, was in configurations.items():
         api.create(config, None, {"metadata": {"name": NAME}, "webhooks": was["webhooks"]})
-    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is made again where nobody ends", tell=world.tell)
+    until(lambda: api.get("secrets", OPERATOR_NS, NAME), "it is created again in a namespace that stays", tell=world.tell)
     until(lambda: webhooks.shown() == webhooks.kept(), "and shown", tell=world.tell)
     api.delete("secrets", OPERATOR_NS, NAME)
     world.operator.end()

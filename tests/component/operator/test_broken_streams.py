@@ -133,7 +133,7 @@ def test_a_silent_network_ends_the_leadership(world, vipu):
 
 
 def test_an_api_server_that_crashes_and_forgets(world, vipu):
-    """What happened meanwhile is found by new lists: an end is seen, and what nobody saw the end of is held."""
+    """What happened meanwhile is found by new lists: an end is seen, and a pod whose end was not seen is held."""
     proxy = world.make_api_proxy()
     world.start_operator(vipu.address, "--hold-seconds", 600, proxy=proxy)
     running, starting, going = (world.job(name) for name in ("running", "starting", "going"))

@@ -61,7 +61,7 @@ def mute(world):
 
 @pytest.fixture
 def deaf():
-    """An address at which nobody listens, nor can meanwhile."""
+    """An address on which no program listens, nor can meanwhile."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"

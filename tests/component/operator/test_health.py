@@ -159,7 +159,7 @@ def test_a_leader_that_begins_blind_says_of_what(world, vipu):
 
 
 class Crowd:
-    """Connections that somebody holds open, more than a port has room for; each says no more than a part of a request."""
+    """More open connections than a port allows; each has sent only part of a request."""
 
     COUNT = 300
 

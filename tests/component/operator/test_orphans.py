@@ -1,4 +1,4 @@
-"""Partitions without a record: never touched, until an admin says whose they are or that they are nobody's."""
+"""Partitions without a record: never touched, until an admin assigns them to a job or releases them."""
 
 import json
 import subprocess

@@ -35,7 +35,7 @@ def mounted(world):
 
 @pytest.fixture
 def make_secure(world, authority):
-    """A controller that lets in `operator` and `jobs`, with keys that nobody has seen before."""
+    """A controller that accepts `operator` and `jobs`, with new keys."""
     def make(name):
         server = SecureVipu(world.folder / name, authority, {"operator": new_key(), "jobs": new_key()}, name)
         return world.keep(server, server.stop)

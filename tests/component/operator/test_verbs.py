@@ -162,7 +162,7 @@ def test_the_self_check_says_what_is_dead(world, vipu):
     done = self_check(world, "--seconds", "3", "--admission")
     assert done.returncode == 1 and "IPUJobs: the mutating webhook was not called" in done.stdout
     done = self_check(world, "--seconds", "60", "--admission", "--jobs=false")
-    assert done.returncode == 0 and done.stdout == "operator: ok\nV-IPU controllers: ok\n", "whoever may make no jobs tries none"
+    assert done.returncode == 0 and done.stdout == "operator: ok\nV-IPU controllers: ok\n", "without permission to create jobs it tries none"
     pages = pages_of(operator)
     operator.end()
     done = self_check(world, "--seconds", "3", pages=pages)

@@ -62,7 +62,7 @@ def start(namespace):
 
 @pytest.fixture
 def reader(stack, tmp_path):
-    """Makes somebody who types what the documentation says on a node, whose kubectl is set to a namespace and whose vipu asks the
+    """Creates a reader, who types what the documentation says on a node, whose kubectl is set to a namespace and whose vipu asks the
     V-IPU controller of another."""
 
     def of(namespace, vipu_namespace, **names):

@@ -8,7 +8,7 @@ from jobs import job
 from stack import IMAGE
 
 APPLIERS = 3
-# Prints status and text of a page. The certificate is the operator's own, which nobody can verify.
+# Prints status and text of a page. The certificate is the operator's own, which clients cannot verify.
 ASK = """
 import ssl, sys, urllib.error, urllib.request
 page, body, token_file = sys.argv[1:]

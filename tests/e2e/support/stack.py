@@ -100,7 +100,7 @@ class Stack:
         helm = [self.programs / "helm", "--kubeconfig", self.kubectl.kubeconfig, "--namespace", namespace]
         replicas = self.system.get("deployment", "ipu-operator")["spec"]["replicas"]
         self.system("scale", deployment, "--replicas=0")
-        kube.wait_for("nobody leads", lambda: not self.leader(), 60)
+        kube.wait_for("there is no leader", lambda: not self.leader(), 60)
         try:
             kube.run(*helm, "install", "alone", CHART, *(f"--set={value}" for value in values))
             self.kubectl.within(namespace)("rollout", "status", deployment, "--timeout=90s")
@@ -229,7 +229,7 @@ class Stack:
 
     @contextlib.contextmanager
     def cut_off(self):
-        """The second node reaches nobody, and nobody reaches it."""
+        """The second node is cut off from the network, in both directions."""
         link = Addresses(json.loads(ClusterPaths(self._name).record.read_text())["slot"]).veth(2)
         kube.run("ip", "link", "set", link, "down")
         try:

@@ -344,7 +344,7 @@ def test_a_controller_behind_a_wall():
     listener.listen(0)
     address = listener.getsockname()
     fillers = []
-    while True:  # until the queue of connections is full, and nobody takes one out of it
+    while True:  # until the backlog is full, and no connection is accepted
         fillers.append(socket.socket())
         fillers[-1].settimeout(1)
         try:

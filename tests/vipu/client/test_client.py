@@ -232,7 +232,7 @@ def answers(*pieces, count=1):
      "io", 14, True, "HTTP status 404"),
     ([lambda s: rawh2.headers(s, [(":status", "503")]), lambda s: rawh2.frame(rawh2.DATA, b"no", rawh2.END_STREAM, s)],
      "io", 14, True, "HTTP status 503"),
-    # GOAWAY that excludes the request: nobody looked at it.
+    # GOAWAY that excludes the request: it was not processed.
     ([lambda s: rawh2.goaway(0)], "io", 14, False, "REFUSED_STREAM"),
     # What is no HTTP/2 any more.
     ([lambda s: b"\xff" * 100], "io", 14, True, ""),
@@ -328,7 +328,7 @@ def test_a_peer_that_never_speaks(raw):
 @pytest.mark.parametrize("has_spoken", [False, True])
 def test_an_impatient_call_ends_alone(raw, has_spoken):
     """The peer says nothing before the second call's deadline: the first, on the same connection, still gets its answer,
-    the next takes a connection of its own, and the first connection ends once nobody waits on it."""
+    the next takes a connection of its own, and the first connection ends once no call waits on it."""
     def script(peer):
         if server.connections > 1:
             peer.greet()

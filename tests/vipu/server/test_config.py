@@ -182,7 +182,7 @@ def test_one_connection_too_many(serve):
 
 
 def test_idle_connections_are_evicted(serve, dial):
-    """Whoever holds all connections without a call keeps nobody out for good, and connects again when there is one."""
+    """A client that holds all connections without a call does not lock out others, and reconnects when it has one."""
     server = serve("limits: {connections: 2}\nclusters: [{id: a}]")
     idle = [dial(server.target) for _ in range(2)]
     for client in idle:

@@ -10,7 +10,7 @@ from programs import DEADLINE_S, until
 
 LARGEST = 4 << 20
 
-# Fields of every wire type that nobody defined: 1999 a number, 2000 eight bytes, 2001 a text, 2002 four bytes.
+# Undefined fields of every wire type: 1999 a number, 2000 eight bytes, 2001 a text, 2002 four bytes.
 UNKNOWN = b"\xf8\x7c\x96\x01" + b"\x81\x7d12345678" + b"\x8a\x7d\x03\xff\x00\xfe" + b"\x95\x7d1234"
 
 PLACES = [dict(ipulink_domain_topology_id=1, ipulink_domain_routing_id=0, topology_id=8 + i, routing_id=i)
@@ -89,7 +89,7 @@ def replies():
 
 @pytest.mark.parametrize("before, after", [(b"", b""), (UNKNOWN, b""), (b"", UNKNOWN), (UNKNOWN * 100, UNKNOWN * 100)])
 def test_every_field_of_a_reply(before, after):
-    """Fields that nobody knows yet, before and after the known ones, change nothing."""
+    """Unknown fields, before and after the known ones, change nothing."""
     table = replies()
     server, port = listen_bytes(**{name: before + reply.SerializeToString() + after
                                    for name, (_, reply, _) in table.items()})

@@ -186,7 +186,7 @@ def test_a_lost_node_fails_a_job_that_never_restarts_and_its_ipus_are_held(world
     job = world.job("lost")
     pod = job.run_pods(1)["lost-worker-0"]
     job.wait("Running")
-    # The cluster takes back a condition that is two minutes old on a pod that nobody deletes.
+    # The cluster resets a condition that is two minutes old on a pod that is not being deleted.
     world.api.patch("pods", world.ns, "lost-worker-0", {"status": {"conditions": [
         {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
          "lastTransitionTime": now()}]}}, "status")
@@ -210,7 +210,7 @@ def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
 
 
 def test_a_pod_that_gets_its_node_while_it_is_deleted_is_heard_out(world, vipu):
-    """Deleted without its node's knowledge, nobody could tell whether it ran."""
+    """Deleted without its node's knowledge, it may still run."""
     proxy = world.make_api_proxy()
     bound = []
 

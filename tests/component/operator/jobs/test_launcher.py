@@ -180,7 +180,7 @@ def test_keys_that_were_deleted_in_a_crash_are_created_again(world, vipu):
 
 
 def test_keys_that_a_worker_still_waits_for_are_missed(world, vipu):
-    """Its kubelet cannot mount them and tells nobody who may not read events."""
+    """Its kubelet cannot mount them and reports that only in events."""
     world.start_operator(vipu.address)
     job = launched(world, "mount")
     pods = job.wait_pods(2)

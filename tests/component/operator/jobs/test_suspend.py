@@ -1,4 +1,4 @@
-"""Suspended jobs hold nothing, may be changed, and start anew; as often as somebody likes."""
+"""Suspended jobs hold nothing, may be changed, and start again; any number of times."""
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_a_scheduling_gate_of_the_template_holds_the_pod(operator):
     pod = job.wait_pods(1)["gated-worker-0"]
     assert pod["spec"]["schedulingGates"] == gates
     job.wait("Starting", "SchedulingGated")
-    assert "stuckSince" not in job.status, "a gate is somebody's intention"
+    assert "stuckSince" not in job.status, "a gate is intended"
     operator.api.patch("pods", operator.ns, "gated-worker-0", {"spec": {"schedulingGates": []}})
     job.run_pods(1)
     job.wait("Running")

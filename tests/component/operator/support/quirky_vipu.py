@@ -30,8 +30,8 @@ class Traits:
     has_attributes: bool = True
     reset_shows: int = pb.PS_PENDING       # ready state while POS_RESETTING
     first_create_fails: bool = False       # it ends in PS_ERROR and a reset heals it
-    first_create_meets: str = ""           # somebody else makes a partition of that id just before
-    foreign: tuple = ()                    # ids that somebody else has made
+    first_create_meets: str = ""           # another client creates a partition of that id just before
+    foreign: tuple = ()                    # ids of foreign partitions
     total: int = 64
 
 
@@ -161,7 +161,7 @@ class QuirkyVipu(services.UserServiceServicer, services.VersionServiceServicer):
         with self._lock:
             self._see("remove", name)
             if name in traits.foreign or name == traits.first_create_meets:
-                self.failures.append(f"remove of {name}, which is somebody else's")
+                self.failures.append(f"remove of {name}, which is foreign")
             if name not in self._parts and traits.remove_of_missing is None:
                 return pb.RemovePartitionReply()
             part = self._find(name, context, traits.remove_of_missing or Code.NOT_FOUND)
@@ -179,7 +179,7 @@ class QuirkyVipu(services.UserServiceServicer, services.VersionServiceServicer):
         with self._lock:
             self._see("reset", name)
             if name in traits.foreign or name == traits.first_create_meets:
-                self.failures.append(f"reset of {name}, which is somebody else's")
+                self.failures.append(f"reset of {name}, which is foreign")
             part = self._find(name, context, traits.missing)
             part.ready, part.operation, part.errors = traits.reset_shows, pb.POS_RESETTING, ()
             part.then = (time.monotonic() + 10 * TICK_S, pb.PS_ACTIVE, pb.POS_IDLE)

@@ -21,7 +21,7 @@ def new_key():
 
 
 class SecureVipu(VipuServer):
-    """Lets in the users of `keys` (id -> access key), and nobody else."""
+    """Accepts only the users of `keys` (id -> access key)."""
 
     def __init__(self, folder, authority, keys, name):
         self.keys, self._authority = dict(keys), authority

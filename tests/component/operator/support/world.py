@@ -325,7 +325,7 @@ class World:
         return self.make_operator(controllers, *flags, proxy=proxy).start().until_working()
 
     def restart_operator(self):
-        """After kill(): nobody holds the lease any more, and nobody has to wait until that shows."""
+        """After kill(): releases the lease, so that no operator has to wait until it expires."""
         self.forget_lease()
         return self.operator.start().until_working()
 
