@@ -10,13 +10,13 @@ enum { HELP_COLUMN = 44, HELP_WIDTH = 100 };
 
 #define USAGE "poprun [options] program [program args]"
 #define ABOUT                                                                                                \
-    "Runs a program in one or more instances, each with its share of the model replicas and of a V-IPU "     \
-    "partition, by mpirun. The first word that is no option is the program; all after it belongs to the "    \
-    "program. A name may be shortened as long as it stays unambiguous; --name value and --name=value are "   \
-    "the same."
+    "Runs a program in one or more instances with mpirun, each with its share of the model replicas and of " \
+    "a V-IPU partition. The first word that is not an option is the program; everything after it belongs "   \
+    "to the program. A name may be shortened as long as it stays unambiguous; --name value and "             \
+    "--name=value are the same."
 #define EXIT_STATUS                                                                                          \
-    "mpirun's own, which is not 0 when an instance fails; 128 + n when signal n ended it; 1 when poprun "    \
-    "itself cannot go on."
+    "That of mpirun, which is not 0 if an instance fails; 128 + n if signal n ended it; 1 if poprun itself " \
+    "fails."
 
 static const char *const group_titles[] = {
     [OPTION_GENERIC] = "Generic options", [OPTION_LAUNCH] = "Configuration options"};

@@ -19,10 +19,10 @@
 #include "launcher/remote/agent/session.h"
 #include "launcher/process/signal_fd.h"
 
-#define CALLERS_MAX 64u
+#define PENDING_CONNS_MAX 64u
 #define ACCEPT_BACKOFF_MS 100 /* until the next attempt if the system has no free descriptor */
 
-enum { WAIT_SIGNAL, WAIT_LISTENER, WAIT_CALLERS };
+enum { WAIT_SIGNAL, WAIT_LISTENER, WAIT_PENDING_CONNS };
 
 struct agent {
     const struct agent_options *options;
@@ -30,9 +30,9 @@ struct agent {
     struct identity own; /* with the newest attempt that it has seen */
     struct psk_context *tls;
     int listener_fd, signals;
-    struct pending_conn *pending_conns[CALLERS_MAX];
-    size_t caller_count;
-    uint64_t caller_number;
+    struct pending_conn *pending_conns[PENDING_CONNS_MAX];
+    size_t pending_conn_count;
+    uint64_t last_conn_number;
     struct session_table session_table;
     pid_t command; /* the supervisor of the user's own command; 0: it has ended, or there is none */
     int status;
@@ -56,7 +56,7 @@ static void log_rejection(struct agent *a, const struct pending_conn *conn)
 
 static void remove_caller(struct agent *a, size_t i)
 {
-    a->pending_conns[i] = a->pending_conns[--a->caller_count];
+    a->pending_conns[i] = a->pending_conns[--a->pending_conn_count];
 }
 
 static void refuse(struct agent *a, size_t i)
@@ -70,12 +70,12 @@ static void refuse(struct agent *a, size_t i)
 
 static void evict_one(struct agent *a)
 {
-    struct conn_origin members[CALLERS_MAX];
+    struct conn_origin members[PENDING_CONNS_MAX];
     size_t chosen;
 
-    for (size_t i = 0; i < a->caller_count; i++)
+    for (size_t i = 0; i < a->pending_conn_count; i++)
         members[i] = a->pending_conns[i]->member;
-    chosen = conn_eviction_pick(members, a->caller_count);
+    chosen = conn_eviction_pick(members, a->pending_conn_count);
     a->pending_conns[chosen]->refusal = REFUSAL_EVICTED;
     refuse(a, chosen);
 }
@@ -83,27 +83,27 @@ static void evict_one(struct agent *a)
 /* False: no connection is waiting. */
 static bool accept_one(struct agent *a)
 {
-    struct conn_origin member = {.number = a->caller_number};
+    struct conn_origin member = {.number = a->last_conn_number};
     char from[ENDPOINT_TEXT_MAX] = "";
     int fd = endpoint_accept(a->listener_fd, member.address, from);
     struct pending_conn *conn;
 
     if (fd < 0)
         return false;
-    if (a->caller_count == CALLERS_MAX)
+    if (a->pending_conn_count == PENDING_CONNS_MAX)
         evict_one(a);
     conn = pending_conn_new(a->tls, fd, &a->own, a->now_ms);
     conn->member = member;
     memcpy(conn->from, from, sizeof(from));
-    a->caller_number++;
-    a->pending_conns[a->caller_count++] = conn;
+    a->last_conn_number++;
+    a->pending_conns[a->pending_conn_count++] = conn;
     return true;
 }
 
 /* As many at once as the limit allows; the others wait in the kernel's queue for the next turn. */
 static void accept_connections(struct agent *a)
 {
-    for (unsigned i = 0; i < CALLERS_MAX; i++) {
+    for (unsigned i = 0; i < PENDING_CONNS_MAX; i++) {
         if (accept_one(a))
             continue;
         if (errno != EAGAIN && errno != ECONNABORTED)
@@ -115,10 +115,10 @@ static void accept_connections(struct agent *a)
 /* What only the agent itself may keep open. */
 static void close_inherited(struct agent *a, const struct pending_conn *but)
 {
-    for (size_t i = 0; i < a->caller_count; i++)
+    for (size_t i = 0; i < a->pending_conn_count; i++)
         if (a->pending_conns[i] != but)
             pending_conn_detach(a->pending_conns[i]);
-    a->caller_count = 0;
+    a->pending_conn_count = 0;
     fd_auto(&a->listener_fd);
     fd_auto(&a->signals);
 }
@@ -192,7 +192,7 @@ static void drop_caller(struct agent *a, size_t i)
 /* From the last to the first, because a removed entry is replaced by the last. */
 static void poll_pending(struct agent *a)
 {
-    for (size_t i = a->caller_count; i-- > 0;) {
+    for (size_t i = a->pending_conn_count; i-- > 0;) {
         switch (pending_conn_process(a->pending_conns[i], a->now_ms)) {
         case PENDING_CONN_WAITING:
             break;
@@ -249,8 +249,8 @@ static void pass_on(struct agent *a, int signal)
 static void begin_shutdown(struct agent *a)
 {
     a->is_ending = true;
-    while (a->caller_count > 0)
-        drop_caller(a, a->caller_count - 1);
+    while (a->pending_conn_count > 0)
+        drop_caller(a, a->pending_conn_count - 1);
     fd_auto(&a->listener_fd);
     a->listener_fd = -1;
     session_table_signal(&a->session_table, SIGTERM);
@@ -275,7 +275,7 @@ static int64_t next_deadline_ms(const struct agent *a)
 {
     int64_t deadline_ms = a->accept_backoff_until_ms > a->now_ms ? a->accept_backoff_until_ms : INT64_MAX;
 
-    for (size_t i = 0; i < a->caller_count; i++) {
+    for (size_t i = 0; i < a->pending_conn_count; i++) {
         const struct pending_conn *conn = a->pending_conns[i];
 
         if (!conn->is_waiting && conn->deadline_ms < deadline_ms)
@@ -289,17 +289,17 @@ static int64_t next_deadline_ms(const struct agent *a)
 
 static void await(struct agent *a)
 {
-    struct pollfd set[WAIT_CALLERS + CALLERS_MAX];
+    struct pollfd set[WAIT_PENDING_CONNS + PENDING_CONNS_MAX];
     bool is_open = a->accept_backoff_until_ms <= a->now_ms;
     int64_t deadline_ms = next_deadline_ms(a);
 
     set[WAIT_SIGNAL] = (struct pollfd){.fd = a->signals, .events = POLLIN};
     set[WAIT_LISTENER] = (struct pollfd){.fd = is_open ? a->listener_fd : -1, .events = POLLIN};
-    for (size_t i = 0; i < a->caller_count; i++)
-        set[WAIT_CALLERS + i] =
+    for (size_t i = 0; i < a->pending_conn_count; i++)
+        set[WAIT_PENDING_CONNS + i] =
             (struct pollfd){.fd = a->pending_conns[i]->is_waiting ? -1 : pending_conn_fd(a->pending_conns[i]),
                             .events = pending_conn_events(a->pending_conns[i])};
-    (void)poll(set, WAIT_CALLERS + a->caller_count,
+    (void)poll(set, WAIT_PENDING_CONNS + a->pending_conn_count,
                deadline_ms == INT64_MAX ? -1 : poll_timeout_ms(a->now_ms, deadline_ms));
     a->now_ms = signals_now_ms();
     poll_pending(a);
@@ -339,8 +339,8 @@ static bool start_own(struct agent *a, struct err *err)
 
 static void release(struct agent *a)
 {
-    while (a->caller_count > 0)
-        drop_caller(a, a->caller_count - 1);
+    while (a->pending_conn_count > 0)
+        drop_caller(a, a->pending_conn_count - 1);
     fd_auto(&a->listener_fd);
     fd_auto(&a->signals);
     psk_context_free(a->tls);

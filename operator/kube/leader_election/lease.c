@@ -19,9 +19,9 @@ struct lease {
     struct lease_options options;
     char *ns, *name, *self;
     struct lease_state state;
-    struct err logged_trouble; /* as logged last */
-    struct kube_call *call;    /* NULL: none in flight */
-    bool is_writing;           /* what is in flight is no read */
+    struct err last_logged; /* the error that was logged last */
+    struct kube_call *call; /* NULL: none in flight */
+    bool is_writing;        /* the call in flight is a write */
     struct loop_timer timer;
     void (*on_released)(void *ctx); /* while leaving */
     void *on_released_ctx;
@@ -103,13 +103,13 @@ static bool record_of(struct kube_response *res, struct lease_record *ret)
 static void note_trouble(struct lease *lease)
 {
     const struct err *trouble = &lease->state.trouble;
-    bool is_news = trouble->kind != lease->logged_trouble.kind || trouble->code != lease->logged_trouble.code;
+    bool is_news = trouble->kind != lease->last_logged.kind || trouble->code != lease->last_logged.code;
 
     if (is_news && trouble->kind != ERR_NONE)
         log_warn("lease request failed, retrying", KV("name", lease->name), KV("cause", trouble->msg));
     else if (is_news)
         log_info("lease requests recovered", KV("name", lease->name));
-    lease->logged_trouble = *trouble;
+    lease->last_logged = *trouble;
 }
 
 static void on_read(void *ctx, struct kube_response *res)
