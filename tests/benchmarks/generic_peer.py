@@ -12,7 +12,7 @@ import time
 from concurrent import futures
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vipu"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vipu" / "support"))
 import generic  # noqa: E402
 import grpc  # noqa: E402
 

@@ -12,7 +12,7 @@ from jobs import job
 from test_launcher import launcher_log, mpi, untagged
 from stack import SYSTEM
 
-sys.path.append(str(kube.ROOT / "tests" / "vipu"))
+sys.path.append(str(kube.ROOT / "tests" / "vipu" / "support"))
 
 from certificates import Authority  # noqa: E402
 

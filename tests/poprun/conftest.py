@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("vipu", "lib")]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("vipu/support", "lib")]
 
 import calls  # noqa: E402
 from packages import install, wheel_of  # noqa: E402

@@ -10,7 +10,7 @@ import yaml
 
 from vipu_side import ROOT, VipuServer
 
-sys.path.append(str(ROOT / "tests/vipu"))
+sys.path.append(str(ROOT / "tests/vipu/support"))
 
 import generic  # noqa: E402
 

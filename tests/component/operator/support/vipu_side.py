@@ -13,7 +13,7 @@ from ports import free_port
 from waiting import until
 
 ROOT = Path(__file__).resolve().parents[4]
-sys.path.append(str(ROOT / "tests/vipu"))
+sys.path.append(str(ROOT / "tests/vipu/support"))
 
 import generic  # noqa: E402
 
