@@ -81,7 +81,7 @@ SUITES = [
     Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 6, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 17, "API server"),
     Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 8, "API server"),
-    Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release"),), 32, "nodes"),
+    Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 32, "nodes"),
     Suite("interop", "the chart with cert-manager's controllers and Prometheus, which are built first",
           (Pytest(("interop",), "release"),), 15, "nodes", on_demand=True),
 ]
