@@ -200,13 +200,17 @@ void lease_on_read(struct lease_state *state, const struct lease_record *record,
         retry(state, now_ms, ret);
 }
 
+/* A lease that was lost in this step stays lost, although the write shows it as ours: its owner is told to
+ * stop. */
 static void on_lease_written(struct lease_state *state, const struct lease_record *record, int64_t now_ms,
                              struct lease_output *out)
 {
+    bool is_in_time = now_ms < state->sent_ms + state->renew_deadline_ms;
+
     note_observed_lease(state, record, now_ms);
     note_holder_known(state, now_ms);
     state->renewed_ms = state->sent_ms;
-    out->has_started = !state->is_held && now_ms < state->sent_ms + state->renew_deadline_ms;
+    out->has_started = !state->is_held && !out->was_lost && is_in_time;
     state->is_held = state->is_held || out->has_started;
     set_wait(out, state->sent_ms + state->retry_ms > now_ms ? state->sent_ms + state->retry_ms - now_ms : 0);
 }

@@ -429,6 +429,22 @@ TEST(a_late_answer_does_not_start_a_lease_that_is_over)
     lease_state_release(&c.state);
 }
 
+/* Both come in one turn of the event loop when the process was stopped for longer. */
+TEST(a_lease_that_is_lost_is_not_started_again_by_the_answer_that_came_too_late)
+{
+    struct candidate c;
+
+    takes(&c);
+    c.now_ms += 9000;
+    sends(&c);
+    c.now_ms += 1500;
+    writes(&c, "2");
+    CHECK(c.out.was_lost);
+    CHECK(!c.out.has_started);
+    CHECK(!lease_state_is_held(&c.state, c.now_ms));
+    lease_state_release(&c.state);
+}
+
 TEST(leaving_gives_it_back)
 {
     struct candidate c;
