@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "tests" / "lib"), str(ROOT / "deploy" / "local")]
 CHART = ROOT / "charts" / "ipu-operator"
 CRD_FILE = CHART / "crds" / "ipujobs.graphcore.ai.yaml"
 CLUSTER = ROOT / "deploy" / "cluster"
-JUDGE = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "tests" / "chart" / "job_judge"
+JUDGE = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "tests" / "chart" / "crd" / "job_judge"
 
 
 @pytest.fixture(scope="session")
