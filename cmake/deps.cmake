@@ -47,6 +47,7 @@ ext_package(zlib zlib)
 ext_package(mpi ompi-c)
 if(BUILD_TESTING)
     ext_package(cmocka cmocka)
+    ext_package(jemalloc jemalloc)
 endif()
 
 # Debian's libwebsockets.pc asks for libraries (libcap) that its dynamic library does not need.

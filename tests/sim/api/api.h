@@ -28,7 +28,8 @@ struct api_object {
     char *key; /* "namespace/name", or "name" */
     char *ns, *name, *uid;
     cJSON *doc;
-    uint64_t version; /* its resourceVersion */
+    const char *job_uid; /* in doc: of the job that owns it, or that its record is for; "" if none */
+    uint64_t version;    /* its resourceVersion */
 };
 
 enum api_change_type { API_ADDED, API_MODIFIED, API_DELETED };

@@ -86,11 +86,20 @@ struct api_object *api_find(const struct api *api, const char *plural, const cha
 
 /* ---- history ---- */
 
+/* Kept at each change: many objects are looked through for those of one job. */
+static const char *job_uid_of(const cJSON *doc)
+{
+    const cJSON *owners = json_at(doc, "metadata/ownerReferences");
+
+    return owners && owners->child ? json_str(owners->child, "uid", "") : json_str(doc, "data/jobUid", "");
+}
+
 static void commit(struct api *api, struct api_object *object, enum api_change_type type)
 {
     cJSON *metadata = json_at_mut(object->doc, "metadata");
 
     object->version = ++api->version;
+    object->job_uid = job_uid_of(object->doc);
     api->has_changed[object->kind - api_kinds] = true;
     json_drop(metadata, "resourceVersion");
     json_put_strf(metadata, "resourceVersion", "%llu", (unsigned long long)object->version);

@@ -47,7 +47,7 @@ size_t records_count(const struct world *world, const char *job_uid)
     for (size_t i = 0; map_next(all(world), &i, NULL, &value);) {
         const struct api_object *record = value;
 
-        count += !is_releasing(record) && str_eq(json_str(record->doc, "data/jobUid", ""), job_uid);
+        count += str_eq(record->job_uid, job_uid) && !is_releasing(record);
     }
     return count;
 }
@@ -165,7 +165,7 @@ void records_left(struct world *world, const struct api_object *job)
     for (size_t i = 0; world_is_prompt(world) && map_next(all(world), &i, NULL, &value);) {
         const struct api_object *record = value;
 
-        if (!is_spent(record) && str_eq(json_str(record->doc, "data/jobUid", ""), job->uid))
+        if (str_eq(record->job_uid, job->uid) && !is_spent(record))
             world_break(world, OWNED, "job %s has gone, and its record %s is left", job->name, record->name);
     }
 }

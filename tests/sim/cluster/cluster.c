@@ -302,9 +302,7 @@ static void delete_owned(struct cluster *cluster, const char *plural, const char
     void *value;
 
     for (size_t i = 0; map_next(objects, &i, &key, &value);) {
-        const cJSON *owners = json_at(((struct api_object *)value)->doc, "metadata/ownerReferences");
-
-        if (owners && str_eq(json_str(owners->child, "uid", ""), uid))
+        if (str_eq(((struct api_object *)value)->job_uid, uid))
             strv_push(&keys, key);
     }
     for (size_t i = 0; i < keys.count; i++) {
