@@ -71,11 +71,11 @@ def test_what_a_page_says_to_who_runs_jobs_works(reader, namespace, page):
 
 
 def test_what_the_examples_say_of_themselves_works(reader, namespace):
-    """The commands at their heads, of all of them side by side."""
+    """The commands at their heads: some of them side by side, because each gives its job three minutes."""
     types = reader(namespace.namespace, SYSTEM, **{"namespaces/default": f"namespaces/{namespace.namespace}"})
     commands = {file.name: "\n".join(re.findall("^#   (.+)", file.read_text(), re.MULTILINE)) for file in EXAMPLES.glob("*.yaml")}
     assert all(commands.values())
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(3) as pool:
         for name, done in zip(commands, pool.map(types.types, commands.values())):
             assert done.returncode == 0, f"{name}:\n{done.stdout}{done.stderr}"
 

@@ -123,7 +123,7 @@ class Runner:
         processes = ["-n", str(part.workers), "--dist", "loadgroup"] if part.workers > 1 and not tests else []
         return [*patient, str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
                 "-o", "junit_family=xunit1", f"--timeout={TEST_LIMIT_S}", *processes,
-                *(() if suite.is_patient or tests else RETRIES), *(tests or [f"tests/{path}" for path in part.paths])]
+                *(RETRIES if suite.may_retry and not tests else ()), *(tests or [f"tests/{path}" for path in part.paths])]
 
 
 def indent(suite: Suite) -> str:
