@@ -83,9 +83,9 @@ class Loader(threading.Thread):
         begin = time.monotonic()
         self.connection.request("POST", self.path, self.text, {"Content-Type": "application/json"})
         answer = self.connection.getresponse()
-        said = answer.read()
-        if answer.status not in (200, 201) or b'"allowed":false' in said:
-            raise ValueError(f"{self.path}: {answer.status} {said[:300]!r}")
+        output = answer.read()
+        if answer.status not in (200, 201) or b'"allowed":false' in output:
+            raise ValueError(f"{self.path}: {answer.status} {output[:300]!r}")
         return begin, time.monotonic()
 
 

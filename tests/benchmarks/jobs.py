@@ -240,8 +240,8 @@ def answer(waiting, beside=None):
 class Operator(Program):
     def sent(self):
         """What it said at its end that it has sent: (method, resource) -> how often; no watches, lists and leases."""
-        said = re.findall(r"requests method=(\w+) resource=(\w+) sent=(\d+)", self.log.read_text())
-        return Counter({(method, resource): int(count) for method, resource, count in said
+        output = re.findall(r"requests method=(\w+) resource=(\w+) sent=(\d+)", self.log.read_text())
+        return Counter({(method, resource): int(count) for method, resource, count in output
                         if method not in ("WATCH", "LIST") and resource != "leases"})
 
     def await_settled(self):

@@ -54,8 +54,8 @@ class Case:
 
 
 def series(name, namespace="ipus", **labels):
-    said = {"namespace": namespace, "job": "ipu-operator-controller-manager-metrics"} | labels
-    return f"ipu_operator_{name}{{" + ",".join(f'{label}="{value}"' for label, value in said.items()) + "}"
+    printed = {"namespace": namespace, "job": "ipu-operator-controller-manager-metrics"} | labels
+    return f"ipu_operator_{name}{{" + ",".join(f'{label}="{value}"' for label, value in printed.items()) + "}"
 
 
 def line(waiting="1x20", held="0x20", foreign="0x20", other_up="1x20"):
@@ -151,7 +151,7 @@ def test_an_alert_fires_when_it_should(ask, groups, case):
     done = ask(own, case.series, minutes)
     assert done.returncode == 0, done.stderr
     firing = [moment["firing"] for moment in json.loads(done.stdout)]
-    assert firing == ([[], [told(case)]] if case.fires_at else [[]])
+    assert firing == ([[], [output(case)]] if case.fires_at else [[]])
 
 
 def test_every_alert_is_seen_to_fire_and_to_be_silent(groups):

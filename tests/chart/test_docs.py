@@ -34,11 +34,11 @@ def test_commands_in_sentences_have_verbs_and_options_that_there_are(programs, p
     def told(*words):
         return subprocess.run([programs / program, *words], capture_output=True, text=True, timeout=300)
 
-    everywhere, helps = told(*general).stdout, {}
+    everywhere, helps = output(*general).stdout, {}
     for page, words in in_sentences(program):
         verb = words[2] if words[0] == "-n" else words[0]
         if verb not in helps:
-            helps[verb] = told(verb, "--help")
+            helps[verb] = output(verb, "--help")
         assert helps[verb].returncode == 0 and "Usage:" in helps[verb].stdout, f"{page}: {program} {verb}"
         own = words[: words.index("--")] if "--" in words else words
         flags = re.findall(r"(?<!\S)--[a-z-]+", " ".join(own))
@@ -52,10 +52,10 @@ def test_commands_of_the_tree_in_sentences_have_words_that_there_are(program):
     assert found
     for page, words in found:
         verb = words[:0] if words[0].startswith("-") else words[:1]
-        told = subprocess.run([ROOT / program, *verb, "--help"], capture_output=True, text=True, timeout=300)
-        assert told.returncode == 0, f"{page}: {told.stderr}"
+        output = subprocess.run([ROOT / program, *verb, "--help"], capture_output=True, text=True, timeout=300)
+        assert output.returncode == 0, f"{page}: {output.stderr}"
         suites = subprocess.run([ROOT / program, "--list"], capture_output=True, text=True, timeout=300).stdout if program == "tests/run" else ""
-        known = [word in told.stdout + suites for word in words if word in verb or word.startswith("--")]
+        known = [word in output.stdout + suites for word in words if word in verb or word.startswith("--")]
         assert all(known), f"{page}: {program} {' '.join(words)}"
 
 

@@ -73,13 +73,13 @@ def test_replicas_are_spread_over_nodes_by_default(render):
     (spread,) = manager(objects)["topologySpreadConstraints"]
     assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
     assert spread["labelSelector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
-    (told,) = MAXIMAL["controller"]["topologySpreadConstraints"]
+    (output,) = MAXIMAL["controller"]["topologySpreadConstraints"]
     everything = render(EVERYTHING)
     (made,) = manager(everything, "ipu")["topologySpreadConstraints"]
     selector = made.pop("labelSelector")
-    assert made == told, "but for the pods that it counts, without which it would count none"
+    assert made == output, "but for the pods that it counts, without which it would count none"
     assert selector["matchLabels"].items() <= labels_of(everything, "ipu").items()
-    own = {**told, "labelSelector": {"matchLabels": {"a": "b"}}}
+    own = {**output, "labelSelector": {"matchLabels": {"a": "b"}}}
     assert manager(render({"controller": {"topologySpreadConstraints": [own]}}))["topologySpreadConstraints"] == [own]
 
 
@@ -92,7 +92,7 @@ def test_the_priority_class_is_that_of_the_operators_pods(render):
     assert manager(other)["priorityClassName"] == "system-cluster-critical"
 
 
-def test_the_api_server_tells_the_operators_requests_from_others(render):
+def test_the_api_server_distinguishes_the_operators_requests(render):
     objects = render(OPTIONAL)
     level = objects["PriorityLevelConfiguration", OPERATOR]["spec"]["limited"]
     assert level["nominalConcurrencyShares"] == 20

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-import published
+import third_party_crds
 from conftest import CHART, ROOT
 from pages import Reader, blocks_at, pages_of
 from renders import CERTIFIED, EVERYTHING, objects, render
@@ -184,21 +184,21 @@ def test_an_operator_continues_with_existing_jobs(helm, another, namespace):
         return "" if done.returncode == 0 else done.stderr
 
     with another(DEPLOYMENT):
-        assert "this release runs the jobs of all namespaces; this cannot be changed on upgrade" in told(of(namespace))
-        assert told() == ""
+        assert "this release runs the jobs of all namespaces; this cannot be changed on upgrade" in output(of(namespace))
+        assert output() == ""
         refused = helm("install", "second", namespace, "--skip-crds", "--set=fullnameOverride=other", of(namespace))
         assert f"namespace {namespace}: release first is already installed here" in refused.stderr
         assert "Nothing was installed, except possibly the IPUJob CRD" in refused.stderr
     with another(DEPLOYMENT, of("default")):
-        assert "this release runs the jobs of namespace default; this cannot be changed on upgrade" in told(of(namespace))
-        assert told(of("default")) == told() == ""
+        assert "this release runs the jobs of namespace default; this cannot be changed on upgrade" in output(of(namespace))
+        assert output(of("default")) == output() == ""
 
 
 @pytest.mark.parametrize("values, kinds", [(CERTIFIED, ("Certificate", "Issuer")), (EVERYTHING, ("ServiceMonitor", "PrometheusRule"))],
                          ids=["cert-manager", "prometheus-operator"])
 def test_what_others_define_is_taken_too(api, programs, namespace, values, kinds):
     """By a real API server with their own definitions, rules in CEL included."""
-    for definition in published.definitions(*kinds):
+    for definition in third_party_crds.definitions(*kinds):
         api.must("apply", "--server-side", "-f", "-", stdin=json.dumps(definition))
         api.until("wait", "--for=condition=Established", f"crd/{definition['metadata']['name']}", "--timeout=30s")
         api.until("get", definition["metadata"]["name"])  # established is not yet served and found
@@ -215,8 +215,8 @@ def test_the_plain_manifests_are_taken(api):
     namespace = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ipu-operator"}})
     api.must("create", "-f", "-", stdin=namespace)
     try:
-        told = api.must("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", str(MANIFEST))
-        assert "deployment.apps/ipu-operator serverside-applied" in told
+        output = api.must("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", str(MANIFEST))
+        assert "deployment.apps/ipu-operator serverside-applied" in output
         assert api.kubectl("get", "deployment", "ipu-operator", namespace="ipu-operator").returncode != 0
     finally:
         api.must("delete", "namespace", "ipu-operator", "--wait=false")

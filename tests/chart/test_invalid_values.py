@@ -101,8 +101,8 @@ def test_right_values_are_taken(helm, values):
 def test_a_priority_level_is_refused_where_it_is_not_known(helm, version, taken):
     done = helm("template", {"flowSchema": {"enabled": True}}, "--kube-version", version)
     assert (done.returncode == 0) == taken, done.stderr
-    told = f"flowSchema.enabled: requires Kubernetes 1.29 or newer, got v{version}"
-    assert (told in done.stderr) != taken
+    output = f"flowSchema.enabled: requires Kubernetes 1.29 or newer, got v{version}"
+    assert (output in done.stderr) != taken
 
 
 @pytest.mark.parametrize("ours, kubernetes", [
@@ -127,8 +127,8 @@ def test_fields_that_only_pods_have_are_refused_with_their_place(helm):
     definitions = values_table.SCHEMA["definitions"]
     fields = [field for field, part in definitions["securityContext"]["properties"].items() if part == POD_ONLY]
     assert set(definitions["podSecurityContext"]["properties"]) - set(definitions["securityContext"]["properties"]) == set()
-    said = helm("template", {"controller": {"securityContext": dict.fromkeys(fields, 1)}}).stderr
-    assert [field for field in fields if f"use controller.podSecurityContext.{field}" not in said] == []
+    printed = helm("template", {"controller": {"securityContext": dict.fromkeys(fields, 1)}}).stderr
+    assert [field for field in fields if f"use controller.podSecurityContext.{field}" not in printed] == []
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
@@ -137,16 +137,16 @@ def test_extra_args_must_not_repeat_the_options_of_the_chart(helm, render):
     (manager,) = [one for made in deployments for one in made["spec"]["template"]["spec"]["containers"] if one["name"] == "manager"]
     flags = {arg.split("=")[0] for arg in manager["args"]} - {"--some"}
     assert {"--lease-name", "--metrics-certificate", "--admission-certificate", "--credentials"} <= flags
-    said = helm("template", {"controller": {"extraArgs": [f"{flag}=x" for flag in sorted(flags)]}}).stderr
-    assert [flag for flag in flags if f"controller.extraArgs: {flag} is set by the chart" not in said] == []
+    printed = helm("template", {"controller": {"extraArgs": [f"{flag}=x" for flag in sorted(flags)]}}).stderr
+    assert [flag for flag in flags if f"controller.extraArgs: {flag} is set by the chart" not in printed] == []
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
 def test_every_value_of_global_is_known(helm):
     """The schema lets others through, because as part of another chart this one is given the globals of all."""
     known = values_table.SCHEMA["properties"]["global"]["properties"]
-    said = helm("template", {"global": {key: values_table.VALUES["global"].get(key) for key in known} | {"storageClass": "x"}}).stderr
-    assert "global.storageClass: unknown value" in said and said.count("unknown value") == 1
+    printed = helm("template", {"global": {key: values_table.VALUES["global"].get(key) for key in known} | {"storageClass": "x"}}).stderr
+    assert "global.storageClass: unknown value" in printed and printed.count("unknown value") == 1
 
 
 @pytest.mark.parametrize("program", ["helm", "helm3"])

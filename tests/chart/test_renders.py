@@ -12,7 +12,7 @@ from renders import CERTIFIED, EVERYTHING, GOLDEN, NAMESPACED, objects, render
 from values_table import merged
 
 import kubernetes_schemas
-import published
+import third_party_crds
 from local_cluster.go_programs import KUBECONFORM, kubernetes_api
 
 # Their definitions are other projects'.
@@ -25,7 +25,7 @@ KEPT = {("MutatingWebhookConfiguration", "ipu-operator-admission"), ("Validating
 def schemas(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schemas")
     kubernetes_schemas.write(kubernetes_api(), folder)
-    published.write(folder, *OTHERS)
+    third_party_crds.write(folder, *OTHERS)
     return kubernetes_schemas.location(folder)
 
 
@@ -60,8 +60,8 @@ def test_the_page_names_every_object(programs):
     made = {pair for values in (EVERYTHING, NAMESPACED, CERTIFIED, {})
             for pair in named(render(programs / "helm", merged(values, names), namespace="N"))}
     rows = re.findall(r"^\| ([A-Z][A-Za-z, ]+) \| ((?:`[^`]+`(?:, )?)+)(?: in [^|]*)? \|", (CHART / "README.md").read_text(), re.M)
-    told = {(kind, re.sub(r"\bF\b", "f", name)) for kinds, names in rows for kind in kinds.split(", ") for name in re.findall("`([^`]+)`", names)}
-    assert told == made | {("CustomResourceDefinition", "ipujobs.graphcore.ai")}
+    output = {(kind, re.sub(r"\bF\b", "f", name)) for kinds, names in rows for kind in kinds.split(", ") for name in re.findall("`([^`]+)`", names)}
+    assert output == made | {("CustomResourceDefinition", "ipujobs.graphcore.ai")}
 
 
 def test_two_installations_share_no_name(programs):
@@ -150,9 +150,9 @@ def test_no_certificate_is_made_by_helm(programs):
 def test_the_chart_says_which_images_it_may_ask_for(programs):
     """For who has to copy them to where there is no way to the internet."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    told = {row["image"] for row in yaml.safe_load(chart["annotations"]["artifacthub.io/images"])}
+    output = {row["image"] for row in yaml.safe_load(chart["annotations"]["artifacthub.io/images"])}
     text = render(programs / "helm", {"vipuServer": {"enabled": True}})
-    assert told == set(re.findall(r"(?:image: |--launcher-image=)(\S+)", text))
+    assert output == set(re.findall(r"(?:image: |--launcher-image=)(\S+)", text))
 
 
 def test_there_is_more_than_one_replica(programs):

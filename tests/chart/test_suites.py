@@ -47,9 +47,9 @@ def test_a_named_suite_runs(chosen):
 
 def test_the_list_shows_which_run_on_demand():
     done = subprocess.run([ROOT / "tests" / "run", "--list"], check=True, capture_output=True, text=True, timeout=300)
-    told = done.stdout.splitlines()
-    assert [line.split()[0] for line in told] == [suite.name for suite in SUITES]
-    assert {line.split()[0] for line in told if line.endswith("(on demand)")} == {suite.name for suite in SUITES if suite.on_demand}
+    output = done.stdout.splitlines()
+    assert [line.split()[0] for line in output] == [suite.name for suite in SUITES]
+    assert {line.split()[0] for line in output if line.endswith("(on demand)")} == {suite.name for suite in SUITES if suite.on_demand}
 
 
 TRIED = """

@@ -320,7 +320,7 @@ def test_versions_of_chart_and_programs_agree():
 
 # Helm 3 asks a cluster even for a dry run.
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
-def test_notes_tell_the_next_step(helm):
+def test_notes_show_the_next_step(helm):
     def notes(values):
         done = helm("install", values, "--dry-run=client")
         assert done.returncode == 0, done.stderr

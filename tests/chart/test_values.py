@@ -72,8 +72,8 @@ def test_wrong_types_are_refused_with_their_paths(helm):
         values = merged(values, nested(path, "text" if isinstance(default, (bool, int, list, dict)) else {"a": 1}))
     done = helm("template", values)
     assert done.returncode != 0
-    said = done.stderr.replace("/", ".")
-    assert [path for path in DESCRIBED if path not in said] == []
+    output = done.stderr.replace("/", ".")
+    assert [path for path in DESCRIBED if path not in output] == []
 
 
 def test_missing_values_are_refused_by_name_or_empty(helm):
@@ -90,16 +90,16 @@ def test_missing_values_are_refused_by_name_or_empty(helm):
 
     needed = [path for path in DESCRIBED if is_needed(path)]
     assert len(needed) > 40
-    said = helm("template", of(needed)).stderr
-    assert [path for path in needed if not all(word in said for word in path.split("."))] == []
+    output = helm("template", of(needed)).stderr
+    assert [path for path in needed if not all(word in output for word in path.split("."))] == []
     groups = [key for key, value in VALUES.items() if isinstance(value, dict)]
-    said = helm("template", of(groups)).stderr
-    assert [group for group in groups if group not in said] == []
+    output = helm("template", of(groups)).stderr
+    assert [group for group in groups if group not in output] == []
     enabled = [path for path in DESCRIBED if path.endswith(".enabled") and "certManager" not in path]
     done = helm("template", of(path for path in DESCRIBED if path not in needed), *(f"--set={path}=true" for path in enabled))
     assert done.returncode == 0, done.stderr
 
 
 def test_misspelled_values_are_rejected(helm):
-    said = helm("template", {"controler": {}, "worker": {"hostNetwork": "yes"}, "vipuServer": {"ipus": 65}}).stderr
-    assert "controler" in said and "hostNetwork" in said and "ipus" in said
+    output = helm("template", {"controler": {}, "worker": {"hostNetwork": "yes"}, "vipuServer": {"ipus": 65}}).stderr
+    assert "controler" in output and "hostNetwork" in output and "ipus" in output

@@ -63,7 +63,7 @@ def test_a_pod_completes_and_its_log_reads(cluster):
     assert log_of(cluster, support.pod("speaks", "echo spoken; hostname")) == "spoken\nspeaks"
 
 
-def test_a_pod_that_fails_tells_its_exit_code(cluster):
+def test_a_pod_that_fails_reports_its_exit_code(cluster):
     cluster.kubectl("apply", "-f", "-", stdin=json.dumps(support.pod("fails", "exit 7")))
     support.wait_for("the end of the pod", lambda: ended(cluster, "fails") == "Failed")
     path = "jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"

@@ -152,14 +152,14 @@ def test_the_end_of_a_log_is_quoted_and_bounded(tmp_path):
     assert quoted.endswith("line 99999")
 
 
-@pytest.mark.parametrize("nodes, bare, count, told", [
+@pytest.mark.parametrize("nodes, bare, count, output", [
     (0, False, 0, "1 to 1000"),
     (0, True, 10, "--no-node alone"),
     (1, False, 10, "--no-node alone"),
 ])
-def test_fake_nodes_are_refused_where_nothing_could_bind_pods_to_them(nodes, bare, count, told):
+def test_fake_nodes_are_refused_where_nothing_could_bind_pods_to_them(nodes, bare, count, output):
     record = cluster.Record(slot=addresses.FIRST_SLOT, nodes=nodes, bare=bare, boot="")
-    with pytest.raises(errors.UserError, match=told):
+    with pytest.raises(errors.UserError, match=output):
         fake_nodes.start(cluster.Cluster(paths.ClusterPaths("test-fake"), record), count)
 
 

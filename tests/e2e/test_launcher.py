@@ -92,8 +92,8 @@ def test_two_jobs_and_two_instances_share_a_node(namespace, start):
         each.wait_for_state("Completed", seconds=START_S)
     for pod, partition in (("one-launcher", "one-{}-0"), ("one-launcher-1", "one-{}-1"), ("two-launcher", "two-{}-0")):
         assert namespace.get("pod", pod)["spec"]["hostNetwork"]
-        said = untagged(namespace("logs", pod))
-        assert said == [f"rank {n} in p-{partition.format(namespace.namespace)}" for n in (0, 1)]
+        output = untagged(namespace("logs", pod))
+        assert output == [f"rank {n} in p-{partition.format(namespace.namespace)}" for n in (0, 1)]
 
 
 def test_pods_with_and_without_networks_of_their_own_need_no_dns(namespace, start):
@@ -217,8 +217,8 @@ def test_the_longest_names_work_and_keys_that_are_deleted_before_they_are_mounte
     told_as_event(dotted, "SecretDeleted")  # its status says so only until the pods have gone
     kube.wait_for(dotted.reported, lambda: open_gates(dotted) or dotted.state() == "Completed", START_S)
     assert dotted.status["restartCount"] == 0
-    said = untagged(launcher_log(namespace, dotted))
-    assert [bool(re.fullmatch(rf"rank {n} on [a-z0-9-]+-worker-{n}", line)) for n, line in enumerate(said)] == [True] * 2
+    output = untagged(launcher_log(namespace, dotted))
+    assert [bool(re.fullmatch(rf"rank {n} on [a-z0-9-]+-worker-{n}", line)) for n, line in enumerate(output)] == [True] * 2
 
     meets.wait_for_state("Completed", seconds=START_S)
     assert meets.log(0).strip() == "met rank 1"

@@ -54,7 +54,7 @@ def check_description(namespace):
     assert len(events) <= 6, events
 
 
-def test_when_it_is_over_get_wait_logs_and_describe_tell_the_story(namespace, start):
+def test_when_it_is_over_get_wait_logs_and_describe_show_what_happened(namespace, start):
     made = start(job("reader", f'({UNTIL_TOLD}) >/dev/null; echo one line', ipus=8, instances=2))
     made.wait_for_reason("Running")  # both instances do
     for number in range(2):

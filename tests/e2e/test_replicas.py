@@ -7,7 +7,7 @@ import signal
 import kube
 import pytest
 from jobs import UNTIL_TOLD, Job, job
-from people import Appliers, Visitor
+from clients import DryRunClients, Visitor
 from stack import SYSTEM, send
 
 OPERATOR = "deployment/ipu-operator"
@@ -42,13 +42,13 @@ def operators(stack):
 
 def test_a_rolling_restart_rejects_no_request(stack, namespace):
     before = operators(stack)
-    with Appliers(namespace) as appliers:
-        appliers.wait_for_more()
+    with DryRunClients(namespace) as clients:
+        clients.wait_for_more()
         stack.system("rollout", "restart", OPERATOR)
         stack.system("rollout", "status", OPERATOR, "--timeout=120s")
         kube.wait_for("the old replicas are gone", lambda: not operators(stack) & before, 120)
-        appliers.wait_for_more()
-    assert appliers.failures == []
+        clients.wait_for_more()
+    assert clients.failures == []
 
 
 def test_a_leader_that_hangs_is_replaced_and_restarted(stack, start):

@@ -6,7 +6,7 @@ import secrets
 import sys
 
 import kube
-import planted
+import secret_leaks
 import pytest
 from jobs import job
 from test_launcher import launcher_log, mpi, untagged
@@ -95,7 +95,7 @@ def test_a_job_runs_to_completion_and_no_key_is_logged(stack, secure, keys, star
     reported = everything_told(stack, namespace, "secure-worker-0")
     assert "ops=" in reported["operator's log"], "it is at its most talkative"
     assert HOST in reported["operator's log"]
-    assert planted.found(reported, keys.values()) == []
+    assert secret_leaks.find(reported, keys.values()) == []
     kube.wait_for("the job's key goes with its partition", lambda: not namespace.items("secrets"))
 
 
@@ -116,4 +116,4 @@ def test_poprun_and_its_instances_ask_with_what_their_pods_have(stack, secure, k
     assert {"worker 0 was answered", "worker 1 was answered"} <= set(untagged(log)), log
     assert len(untagged(log)) > 2, "poprun tells what it does"
     reported = everything_told(stack, namespace, "led-launcher")
-    assert planted.found(reported, [*own, *keys.values()]) == []
+    assert secret_leaks.find(reported, [*own, *keys.values()]) == []

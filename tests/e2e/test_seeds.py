@@ -84,7 +84,7 @@ def normalised(line):
 
 
 @pytest.mark.parametrize("namespace", ["gc-dev"], indirect=True)
-def test_poprun_tells_what_is_on_record(namespace):
+def test_poprun_prints_what_is_on_record(namespace):
     """It finds controller and partition by itself, and the instance runs what the seed says."""
     seed = local("bert-poprun-64ipus")
     container = seed["spec"]["workers"]["template"]["spec"]["containers"][0]

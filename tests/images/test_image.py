@@ -189,12 +189,12 @@ def materials(built, tmp_path, name):
 
 
 def test_materials_are_the_packages_of_every_library(built, tmp_path):
-    told = materials(built, tmp_path, "vipu-server")
-    assert (told["spdxVersion"], told["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
-    packages = {package["name"]: package for package in told["packages"]}
+    output = materials(built, tmp_path, "vipu-server")
+    assert (output["spdxVersion"], output["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
+    packages = {package["name"]: package for package in output["packages"]}
     assert packages.keys() >= {"vipu-server", "libc6", "libsqlite3-0"}
     assert all(package["versionInfo"] for package in packages.values())
-    contained = {relation["relatedSpdxElement"] for relation in told["relationships"] if relation["relationshipType"] == "CONTAINS"}
+    contained = {relation["relatedSpdxElement"] for relation in output["relationships"] if relation["relationshipType"] == "CONTAINS"}
     assert contained == {package["SPDXID"] for package in packages.values()} - {packages["vipu-server"]["SPDXID"]}
     done = run("build", "vipu-server", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
     _, _, layer = layer_of(done.stdout.strip())

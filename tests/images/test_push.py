@@ -35,11 +35,11 @@ def answer(address):
 def address_of(process, log):
     """Where it listens: on a port that the kernel gave it."""
     end = time.monotonic() + DEADLINE_SECONDS
-    while not (said := re.search(r'listening on (127\.0\.0\.1:\d+)"', log.read_text())):
+    while not (output := re.search(r'listening on (127\.0\.0\.1:\d+)"', log.read_text())):
         assert process.poll() is None, "the registry ended by itself"
         assert time.monotonic() < end, f"it did not listen within {DEADLINE_SECONDS} s"
         time.sleep(0.05)
-    return said[1]
+    return output[1]
 
 
 @pytest.fixture(scope="module")

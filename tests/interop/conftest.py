@@ -15,7 +15,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "e2e/support"), str(TESTS / "lib"), str(TESTS.parent / "deploy" / "local")]
 
 import kube  # noqa: E402
-import published  # noqa: E402
+import third_party_crds  # noqa: E402
 from fixtures import namespace, nothing_left, pytest_runtest_makereport, reader, replicas, start  # noqa: E402, F401
 from local_cluster import images  # noqa: E402
 from stack import brought_up  # noqa: E402
@@ -81,7 +81,7 @@ def defined(stack):
     """Has the API server know kinds of other projects, from then on."""
 
     def known(*kinds):
-        for definition in published.definitions(*kinds):
+        for definition in third_party_crds.definitions(*kinds):
             stack.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(definition))
             crd = f"crd/{definition['metadata']['name']}"
             kube.wait_for(f"{crd} is served", lambda crd=crd: stack.kubectl.attempt(

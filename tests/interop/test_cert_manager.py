@@ -8,7 +8,7 @@ from cert_manager import AUTHORITY, GIVEN, KINDS, NAME, Kept
 from jobs import job
 from local_cluster.go_programs import CERT_MANAGER
 from pages import blocks_at
-from people import Appliers, Visitor
+from clients import DryRunClients, Visitor
 from stack import SYSTEM
 
 PAGE = "docs/admission.md"
@@ -45,46 +45,46 @@ def test_the_api_server_asks_under_cert_managers_authority(namespace, kept):
 @pytest.mark.timeout(900)
 def test_a_renewal_rejects_no_request(namespace, kept):
     """Nor does that of the authority, with a key of its own, which the second renewal of the certificate brings along."""
-    with Appliers(namespace) as appliers:
-        appliers.wait_for_more()
+    with DryRunClients(namespace) as clients:
+        clients.wait_for_more()
         for name, is_shown in ((NAME, True), (AUTHORITY, False), (NAME, True)):
             before = kept.secret()
             kept.renew(name)
             if is_shown:
                 kept.wait_until_shown(other_than=before["tls.crt"])
-            appliers.wait_for_more()
-    assert appliers.failures == []
+            clients.wait_for_more()
+    assert clients.failures == []
     assert kept.secret()["ca.crt"] == kept.secret(AUTHORITY)["tls.crt"] != before["ca.crt"]
 
 
 @pytest.mark.timeout(900)
 def test_what_is_deleted_is_created_again_and_no_request_is_rejected(stack, namespace, kept):
-    with Appliers(namespace) as appliers:
-        appliers.wait_for_more()
+    with DryRunClients(namespace) as clients:
+        clients.wait_for_more()
         before = kept.secret()["tls.crt"]
         stack.system("delete", "secret", GIVEN)
         kept.wait_until_shown(other_than=before)
-        appliers.wait_for_more()
+        clients.wait_for_more()
         before = kept.secret()["tls.crt"]
         stack.system("delete", "certificate", NAME, AUTHORITY)
         stack.system("delete", "secret", GIVEN, AUTHORITY)
         stack.install(*CERTIFIED)
         kept.wait_until_shown(other_than=before)
-        appliers.wait_for_more()
-    assert appliers.failures == []
+        clients.wait_for_more()
+    assert clients.failures == []
     assert kept.is_ready() and kept.is_ready(AUTHORITY)
 
 
 @pytest.mark.timeout(900)
 def test_the_certificate_moves_between_owners_and_no_request_is_rejected(stack, namespace, kept):
-    with Appliers(namespace) as appliers:
-        appliers.wait_for_more()
+    with DryRunClients(namespace) as clients:
+        clients.wait_for_more()
         stack.install(*CERTIFIED, "admissionWebhooks.certManager.enabled=false")
-        appliers.wait_for_more()
+        clients.wait_for_more()
         stack.install(*CERTIFIED)
         kept.wait_until_shown()
-        appliers.wait_for_more()
-    assert appliers.failures == []
+        clients.wait_for_more()
+    assert clients.failures == []
     wrong = job("wrong", "true", container={"imaeg": "typo"})
     assert "containers[0].imaeg: Forbidden" in namespace.attempt("create", "-f", "-", stdin=json.dumps(wrong)).stderr
 

@@ -63,10 +63,10 @@ def test_both_replicas_are_read_over_tls_and_the_dashboard_is_answered(prometheu
 
 def test_prometheus_knows_types_and_texts_of_the_page(prometheus):
     wait_until_read(prometheus)
-    told = {name: (rows[0]["type"], rows[0]["help"].rstrip(".")) for name, rows in prometheus.ask("metadata").items()}
+    output = {name: (rows[0]["type"], rows[0]["help"].rstrip(".")) for name, rows in prometheus.ask("metadata").items()}
     rows = {name: (kind, text) for name, kind, _, text in metrics() if name.startswith("ipu_operator_")}
     assert len(rows) > 20
-    assert rows.items() <= told.items()
+    assert rows.items() <= output.items()
 
 
 @pytest.mark.timeout(900)
@@ -76,10 +76,10 @@ def test_an_alert_fires_while_a_controller_is_away_and_clears(stack, prometheus)
     kube.wait_for(lambda: f"all rules are judged, and no alert is out: {states()}", lambda: states() == {("ok", "inactive")})
     stack.system("scale", VIPU, "--replicas=0")
     try:
-        (told,) = kube.wait_for("an alert fires", prometheus.firing, NOTICED_S)
-        assert (told["alertname"], told["severity"], told["namespace"]) == ("IPUControllerDown", "critical", SYSTEM)
+        (output,) = kube.wait_for("an alert fires", prometheus.firing, NOTICED_S)
+        assert (output["alertname"], output["severity"], output["namespace"]) == ("IPUControllerDown", "critical", SYSTEM)
         up = f'max by (controller) (ipu_operator_controller_up{{namespace="{SYSTEM}"}})'
-        assert prometheus.query(up) == [({"controller": told["controller"]}, 0)]
+        assert prometheus.query(up) == [({"controller": output["controller"]}, 0)]
     finally:
         stack.system("scale", VIPU, "--replicas=1")
     stack.system("rollout", "status", VIPU, "--timeout=90s")

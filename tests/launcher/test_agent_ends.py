@@ -65,8 +65,8 @@ def test_a_worker_that_dies_ends_its_client_and_its_commands(job, tree, mode):
     await_until(lambda: running() == 3, "the whole tree")
     kill(one.agent_pid())
     assert client.wait(DEADLINE_S) == 255
-    said = client.stderr.read().decode()
-    assert said.startswith("ipu-launch: worker job-worker-0 is lost: ") and said.count("\n") == 1
+    output = client.stderr.read().decode()
+    assert output.startswith("ipu-launch: worker job-worker-0 is lost: ") and output.count("\n") == 1
     await_until(lambda: running() == 0, "the end of the whole tree")
 
 
@@ -157,8 +157,8 @@ def test_the_workers_own_command_runs_beside(job):
     one = job()
     agent = one.start_agent(0, "sh", "-c", "echo beside $POPDIST_NUM_TOTAL_REPLICAS; exit 3", IPU_JOB_REPLICAS_PER_WORKER="1")
     assert agent.stdout.readline() == "beside 1\n"
-    said = "ipu-launch: agent: worker command exited with status 3; the agent keeps running for the launcher\n"
-    assert agent.stderr.readline() == said
+    output = "ipu-launch: agent: worker command exited with status 3; the agent keeps running for the launcher\n"
+    assert agent.stderr.readline() == output
     assert one.call("echo $POPDIST_NUM_TOTAL_REPLICAS.")[1] == ".\n"
     assert one.stop_agent() == (0, "")
 

@@ -20,10 +20,10 @@ def connect(index=0, source="127.0.0.1"):
 
 def refusals(one):
     """What the agent has said when it was told to end."""
-    status, said = one.stop_agent()
+    status, output = one.stop_agent()
     assert status == 0
     return [re.sub(r"from [0-9.]+: ", "", line.removeprefix("ipu-launch: agent: rejected connection "))
-            for line in said.splitlines()]  # fmt: skip
+            for line in output.splitlines()]  # fmt: skip
 
 
 def s_client(one, *options, key=None, identity=f"{JOB}/{ATTEMPT}/0", input=b""):
@@ -96,7 +96,7 @@ def test_only_tls_1_3_with_the_key(job, options, identity):
         b"",
     ],
 )
-def test_nonsense_from_who_has_the_key(job, request_bytes):
+def test_invalid_data_from_a_client_that_has_the_key(job, request_bytes):
     one = job()
     one.start_agent()
     one.ready()
@@ -137,8 +137,8 @@ def test_a_flood_of_held_connections_locks_no_client_out(job, first_bytes):
     assert rss_kib(pid) < 24 * 1024
     for one_held in held:
         one_held.close()
-    said = refusals(one)
-    assert "too many pending connections" in said and len(said) <= 3
+    output = refusals(one)
+    assert "too many pending connections" in output and len(output) <= 3
 
 
 def test_a_half_handshake_ends_by_itself(job):
@@ -159,8 +159,8 @@ def test_too_many_commands(job):
     clients = [one.remote("echo up; read x") for _ in range(64)]
     for client in clients:
         assert client.stdout.readline() == b"up\n"
-    said = "ipu-launch: worker job-worker-0 runs nothing: too many running commands\n"
-    assert one.call("true") == (255, "", said)
+    output = "ipu-launch: worker job-worker-0 runs nothing: too many running commands\n"
+    assert one.call("true") == (255, "", output)
     clients[0].stdin.close()
     assert clients[0].wait(DEADLINE_S) in (0, 1)
     await_until(lambda: one.call("echo in")[1] == "in\n", "room for one more")
@@ -182,7 +182,7 @@ def test_ready_means_this_pods_own_agent(job, call):
 
 
 @pytest.mark.parametrize(
-    "env, said",
+    "env, output",
     [
         ({"IPU_JOB_AGENT_PORT": "0"}, "IPU_JOB_AGENT_PORT must be a port from 1 to 65535; it is set by the operator"),
         ({"IPU_JOB_AGENT_ADDRESS": "worker"}, 'IPU_JOB_AGENT_ADDRESS="worker": expected an IPv4 or IPv6 address'),
@@ -191,9 +191,9 @@ def test_ready_means_this_pods_own_agent(job, call):
         ({"IPU_JOB_ATTEMPT": "-1"}, "job identity missing: IPU_JOB_ATTEMPT must be set by the operator"),
     ],
 )  # fmt: skip
-def test_an_agent_that_cannot_begin_says_why(job, call, env, said):
+def test_an_agent_that_cannot_begin_says_why(job, call, env, output):
     done = call("agent", env=job().worker_env(0, **env))
-    assert (done.returncode, done.stderr) == (125, f"ipu-launch: {said}\n")
+    assert (done.returncode, done.stderr) == (125, f"ipu-launch: {output}\n")
 
 
 def test_a_port_that_is_taken(job, call):

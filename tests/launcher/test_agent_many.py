@@ -19,9 +19,9 @@ def test_two_hundred_agents_at_once(job, capsys):
     for client in clients:
         client.stdin.close()
         client.stdin = None
-    said = [client.communicate(timeout=DEADLINE_S) for client in clients]
+    output = [client.communicate(timeout=DEADLINE_S) for client in clients]
     finished = time.monotonic() - begun
-    assert all(err == b"" for _, err in said)
+    assert all(err == b"" for _, err in output)
     assert finished < DEADLINE_S
     with capsys.disabled():
         print(f"\nfigure: {WORKERS} agents: all commands run after {reached:.2f} s, all are finished after {finished:.2f} s")

@@ -6,7 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-import planted
+import secret_leaks
 import pytest
 
 from agents import address, descendants, kill, marked, sleeper
@@ -155,15 +155,15 @@ def test_no_key_is_logged(cluster, tmp_path):
     launch = cluster.start_run("mpirun", "sh", "-c", sleeper(mark), **TALKATIVE)
     await_until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
     agents = [cluster.agent_pid(i) for i in range(WORKERS)]
-    told = shown_by_processes([launch.pid, *descendants(launch.pid), *agents, *everything_below(cluster)])
-    assert len(told) >= 2 * (2 + 2 * WORKERS)
+    output = shown_by_processes([launch.pid, *descendants(launch.pid), *agents, *everything_below(cluster)])
+    assert len(output) >= 2 * (2 + 2 * WORKERS)
     launch.send_signal(signal.SIGTERM)
-    told["the launcher's log"] = launch.communicate(timeout=DEADLINE_S)[0]
-    assert b"plm:" in told["the launcher's log"], "Open MPI is at its most talkative"
-    told["a refused client"] = refused[2]
-    told |= {f"log of agent {i}": cluster.stop_agent(i)[1] for i in range(WORKERS)}
-    assert "rejected connection" in told["log of agent 0"]
-    assert planted.found(told, [*keys, wrong]) == []
+    output["the launcher's log"] = launch.communicate(timeout=DEADLINE_S)[0]
+    assert b"plm:" in output["the launcher's log"], "Open MPI is at its most talkative"
+    output["a refused client"] = refused[2]
+    output |= {f"log of agent {i}": cluster.stop_agent(i)[1] for i in range(WORKERS)}
+    assert "rejected connection" in output["log of agent 0"]
+    assert secret_leaks.find(output, [*keys, wrong]) == []
 
 
 # What a pod finds that runs under the restricted Pod Security Standard with a read-only root file system: a user without

@@ -106,7 +106,7 @@ signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
 """
 
 
-def test_after_sigterm_a_stubborn_grandchild_gets_its_time(start):
+def test_after_sigterm_a_grandchild_that_ignores_it_gets_its_time(start):
     launch = start(*python(TERM + STUBBORN.format(command="signal.pause()")))
     assert launch.line() == "ready"
     launch.signal(signal.SIGTERM)

@@ -148,7 +148,7 @@ def test_no_input_output_or_signal_state_of_the_agent_is_inherited(worker):
 
 
 @pytest.mark.parametrize(
-    "words, env, said",
+    "words, env, output",
     [
         (["remote"], {}, "remote requires a worker and a command: ipu-launch remote WORKER COMMAND..."),
         (["remote", "job-worker-0"], {}, "remote requires a worker and a command: ipu-launch remote WORKER COMMAND..."),
@@ -168,9 +168,9 @@ def test_no_input_output_or_signal_state_of_the_agent_is_inherited(worker):
         (["agent-ready", "x"], {}, "agent-ready takes no arguments"),
     ],
 )  # fmt: skip
-def test_what_cannot_work_is_said_in_one_line(job, call, words, env, said):
+def test_what_cannot_work_is_reported_in_one_line(job, call, words, env, output):
     done = call(*words, env=job().launcher_env(**env))
-    assert (done.returncode, done.stdout, done.stderr) == (125, "", f"ipu-launch: {said}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (125, "", f"ipu-launch: {output}\n")
 
 
 def test_ipv6(job):

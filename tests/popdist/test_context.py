@@ -21,14 +21,14 @@ def test_a_program_alone_has_the_defaults(context):
     """On record: programs call popdist::getDeviceId(ipus_per_replica); defaultCommunicatorId names the communicator of
     all instances; the headers are popdist/backend.hpp, popdist/collectives.hpp and popdist/context.hpp; getNumInstances
     and getDeviceId are as in Python; allReduceSum(data, n, type, id) sums in place, and the id may be left out."""
-    assert told(context, "queries") == "0 1 1 1 0 1 0 0 0 1 popdist.default\n"
+    assert output(context, "queries") == "0 1 1 1 0 1 0 0 0 1 popdist.default\n"
 
 
 def test_engine_options_get_the_report_directory(context, tmp_path):
     """On record: popdist::setEngineOptions writes autoReport.directory into poplar::OptionFlags."""
-    assert told(context, "options") == "nothing\n"
+    assert output(context, "options") == "nothing\n"
     folder = tmp_path / "reports"
-    assert told(context, "options", POPDIST_AUTOREPORT_DIRECTORY=str(folder)) == f"{folder}/0 true\n"
+    assert output(context, "options", POPDIST_AUTOREPORT_DIRECTORY=str(folder)) == f"{folder}/0 true\n"
     assert [path.name for path in folder.iterdir()] == ["0"]
 
 

@@ -21,7 +21,7 @@ def test_hello_without_poprun(site):
 
 
 @pytest.mark.parametrize("index", range(4))
-def test_hello_tells_what_the_tutorial_shows(site, index):
+def test_hello_prints_what_the_tutorial_shows(site, index):
     printed = python(
         site, (EXAMPLES / "hello_poprun.py").read_text(), POPDIST_NUM_TOTAL_REPLICAS="8", POPDIST_NUM_LOCAL_REPLICAS="2",
         POPDIST_NUM_IPUS_PER_REPLICA="2", POPDIST_REPLICA_INDEX_OFFSET=str(2 * index),

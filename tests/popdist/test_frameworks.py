@@ -22,9 +22,9 @@ def both(site):
 
 @pytest.mark.parametrize("name,product", [("poptorch", "PopTorch"), ("popart", "PopART"), ("tensorflow", "TensorFlow")])
 def test_a_missing_framework_is_named(site, name, product):
-    said = python(site, f"import popdist.{name}", expect=1)
-    assert f"ImportError: popdist.{name} needs {product}" in said
-    assert "Install the wheel of the Poplar SDK" in said
+    output = python(site, f"import popdist.{name}", expect=1)
+    assert f"ImportError: popdist.{name} needs {product}" in output
+    assert "Install the wheel of the Poplar SDK" in output
 
 
 def test_poptorch_options_follow_the_launcher(both):
@@ -51,16 +51,16 @@ def test_poptorch_options_work_alone(both):
 def test_poptorch_options_refuse_what_the_launcher_has_decided(both, call):
     """On record: Cannot call `X` with popdist.poptorch.Options, for useIpuId, replicationFactor, Distributed.disable,
     setEnvVarNames and configureProcessId."""
-    said = python(both, f"import popdist.poptorch as p; p.Options().{call}", expect=1)
-    assert f"RuntimeError: Cannot call `{call.split('(')[0]}` with popdist.poptorch.Options" in said
+    output = python(both, f"import popdist.poptorch as p; p.Options().{call}", expect=1)
+    assert f"RuntimeError: Cannot call `{call.split('(')[0]}` with popdist.poptorch.Options" in output
 
 
 def test_poptorch_options_freeze(both):
     """On record: Can't modify frozen Options."""
-    said = python(both, "import popdist.poptorch as p; o = p.Options(); o._freeze(); o.Distributed.anything = 1", expect=1)
-    assert "AttributeError: Can't modify frozen Options" in said
-    said = python(both, "import popdist.poptorch as p; o = p.Options(); o._freeze(); o.anything = 1", expect=1)
-    assert "AttributeError: Can't modify frozen Options" in said
+    output = python(both, "import popdist.poptorch as p; o = p.Options(); o._freeze(); o.Distributed.anything = 1", expect=1)
+    assert "AttributeError: Can't modify frozen Options" in output
+    output = python(both, "import popdist.poptorch as p; o = p.Options(); o._freeze(); o.anything = 1", expect=1)
+    assert "AttributeError: Can't modify frozen Options" in output
 
 
 def test_popart_session_options_follow_the_launcher(both):
@@ -85,8 +85,8 @@ def test_popart_device_is_this_instances(both):
         "print(one.id, one.connection.name, other.id, other.connection.name)\n"
     )
     assert python(both, code, **INSTANCE) == "27 Always 27 OnDemand\n"
-    said = python(both, code, expect=1, **INSTANCE | {"POPDIST_LOCAL_INSTANCE_INDEX": "2"})
-    assert "device 26 cannot be acquired; see with gc-monitor" in said
+    output = python(both, code, expect=1, **INSTANCE | {"POPDIST_LOCAL_INSTANCE_INDEX": "2"})
+    assert "device 26 cannot be acquired; see with gc-monitor" in output
 
 
 def test_tensorflow_config_follows_the_launcher(both):
@@ -107,5 +107,5 @@ def test_tensorflow_config_follows_the_launcher(both):
 
 @pytest.mark.parametrize("call", ["poptorch.Options(4)", "popart.getDevice(4)", "tensorflow.set_ipu_config(None, 4)"])
 def test_another_number_of_ipus_than_the_launchers_is_refused(both, call):
-    said = python(both, f"import popdist.{call.split('.')[0]}; popdist.{call}", expect=1, **INSTANCE)
-    assert "the program wants 4 IPUs per replica, but was started with 2; start it with poprun --ipus-per-replica=4" in said
+    output = python(both, f"import popdist.{call.split('.')[0]}; popdist.{call}", expect=1, **INSTANCE)
+    assert "the program wants 4 IPUs per replica, but was started with 2; start it with poprun --ipus-per-replica=4" in output

@@ -52,8 +52,8 @@ def test_training_gives_all_ranks_the_same_weights(hvd, words):
     assert done.returncode == 0, done.stdout + done.stderr
     size = int(words.split("-np ")[1].split()[0])
     # mpirun tags what it reads at once, and may read the end of a line later than the line.
-    told = re.sub(r"\[\d+,\d+\]<stdout>:|\n", "", done.stdout)
-    found = re.findall(r"rank (\d+) of (\d+) weights (\w+) found (\[.*?\] \[.*?\] (?:True|False))", told)
+    output = re.sub(r"\[\d+,\d+\]<stdout>:|\n", "", done.stdout)
+    found = re.findall(r"rank (\d+) of (\d+) weights (\w+) found (\[.*?\] \[.*?\] (?:True|False))", output)
     assert sorted(int(rank) for rank, *_ in found) == list(range(size))
     assert {count for _, count, *_ in found} == {str(size)}
     assert len({weights for *_, weights, _ in found}) == 1, done.stdout
@@ -77,7 +77,7 @@ def test_one_process_trains_alone(hvd):
     ("-np 2 --host a:2 python train.py", "--host is not known; did you mean --hosts?"),
     ("-np 2 --frobnicate python train.py", "--frobnicate is not known; `horovodrun --help` lists what is"),
 ])  # fmt: skip
-def test_horovodrun_tells_mistakes(hvd, words, says):
+def test_horovodrun_reports_mistakes(hvd, words, says):
     done = horovodrun(hvd, *words.split())
     assert done.returncode == 2
     assert says in done.stderr
@@ -114,8 +114,8 @@ def test_horovodrun_helps(hvd):
 
 
 def test_processes_that_do_not_find_each_other_report_it(hvd):
-    said = python(hvd, "import horovod.popart as hvd; hvd.init()", expect=1, HOROVOD_SIZE="2")
-    assert "the launcher started 2 processes, but only 1 can communicate; start them with mpirun" in said
+    messages = python(hvd, "import horovod.popart as hvd; hvd.init()", expect=1, HOROVOD_SIZE="2")
+    assert "the launcher started 2 processes, but only 1 can communicate; start them with mpirun" in messages
 
 
 @pytest.mark.parametrize("code,says", [
@@ -139,8 +139,8 @@ def test_the_variable_for_time_is_read(hvd):
 
 def test_a_missing_popart_is_named(site, hvd_wheel, tmp_path):
     pip("install", "--no-deps", "--no-index", "--target", tmp_path, hvd_wheel)
-    said = python(f"{site}:{tmp_path}", "import horovod.popart", expect=1)
-    assert "ImportError: horovod.popart needs PopART, which cannot be imported" in said
+    messages = python(f"{site}:{tmp_path}", "import horovod.popart", expect=1)
+    assert "ImportError: horovod.popart needs PopART, which cannot be imported" in messages
 
 
 def test_a_session_under_poprun_has_this_instances_replicas(hvd):

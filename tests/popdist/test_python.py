@@ -66,8 +66,8 @@ def test_queries_need_no_init(site, variables, printed):
 
 
 def test_an_environment_that_makes_no_sense_raises(site):
-    said = python(site, "import popdist; popdist.getNumInstances()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="many")
-    assert 'popdist.PopdistError: POPDIST_NUM_TOTAL_REPLICAS must be a number from 1 to 1048576, got "many"' in said
+    output = python(site, "import popdist; popdist.getNumInstances()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="many")
+    assert 'popdist.PopdistError: POPDIST_NUM_TOTAL_REPLICAS must be a number from 1 to 1048576, got "many"' in output
 
 
 def test_a_program_alone_needs_no_mpi(site):
@@ -119,8 +119,8 @@ def test_an_instance_that_ends_in_the_middle_ends_the_run(site, how, seconds, sa
 def test_a_package_without_its_mpi_backend_says_so(site, tmp_path):
     """On record: registerDefaultBackend finds the backend that came with PopDist, or throws."""
     shutil.copytree(site / "popdist", tmp_path / "popdist", ignore=shutil.ignore_patterns("libpopdist_mpi.so"))
-    said = python(tmp_path, "import popdist; popdist.init()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
-    assert "libpopdist_mpi.so is missing: this PopDist was built without Open MPI; install Open MPI" in said
+    output = python(tmp_path, "import popdist; popdist.init()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
+    assert "libpopdist_mpi.so is missing: this PopDist was built without Open MPI; install Open MPI" in output
 
 
 @pytest.mark.parametrize("options,made,written", [
@@ -208,8 +208,8 @@ def test_alone_collectives_need_no_init(site):
 
 def test_with_others_collectives_need_init(site):
     """On record: programs of several instances must call init()."""
-    said = python(site, "import popdist; popdist.synchronize()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
-    assert "collective operations require popdist_init() first: no backend is registered" in said
+    output = python(site, "import popdist; popdist.synchronize()", expect=1, POPDIST_NUM_TOTAL_REPLICAS="2")
+    assert "collective operations require popdist_init() first: no backend is registered" in output
 
 
 def test_a_barrier_may_have_a_longer_time_than_the_rest(site):

@@ -49,9 +49,9 @@ def test_a_partition_that_fails_at_first_is_made_again(faulty):
 def test_a_partition_that_always_fails_is_reported_and_removed(faulty, attempts):
     set_faults(faulty.server, "partitions: [{partition: p, on: create, error: no clock}]")
     _, err = faulty(*KEEP, f"--vipu-partition-attempts={attempts}", "true", expect=1)
-    said = lines_of(err)
-    assert said[-1] == "[E] partition p cannot be created: partition p is in state ERROR: no clock"
-    assert len(said) == attempts and faulty.partitions() == {}
+    output = lines_of(err)
+    assert output[-1] == "[E] partition p cannot be created: partition p is in state ERROR: no clock"
+    assert len(output) == attempts and faulty.partitions() == {}
 
 
 @pytest.mark.parametrize("attempts", [1, 2])

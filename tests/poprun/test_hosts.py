@@ -96,11 +96,11 @@ def test_an_unreachable_host_is_named_with_reason_and_cure(poprun):
     path.chmod(0o755)
     words = ["--host=far[1-3]", "--num-replicas=3", "--num-instances=3", "true"]
     _, err = poprun.offline(*words, environment=mpirun_here(str(path)), expect=1)
-    said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
-    assert len(said) == 3
-    assert said[0].startswith("[E] host far2 cannot be reached: Host key verification failed; log in once with: ssh far2")
-    assert said[1].startswith("[E] host far3 cannot be reached: Permission denied; add your public key to")
-    assert said[2] == "[E] 2 of 3 hosts cannot be reached; nothing was started"
+    output = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
+    assert len(output) == 3
+    assert output[0].startswith("[E] host far2 cannot be reached: Host key verification failed; log in once with: ssh far2")
+    assert output[1].startswith("[E] host far3 cannot be reached: Permission denied; add your public key to")
+    assert output[2] == "[E] 2 of 3 hosts cannot be reached; nothing was started"
 
 
 def test_a_missing_agent_is_reported(poprun):

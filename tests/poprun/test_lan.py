@@ -49,23 +49,23 @@ def test_instances_are_divided_in_blocks(lan, form):
         environment = {"SLURM_JOB_NODELIST": "host[1-2]"}
     else:
         words = ["--host=host1,host2" if form == "list" else "--host=host[1-2]"]
-    said = spread(lan, SUBNET, *words, instances=4, environment=environment,
+    output = spread(lan, SUBNET, *words, instances=4, environment=environment,
                   script='echo "$(hostname) $POPDIST_LOCAL_INSTANCE_INDEX $POPDIST_REPLICA_INDEX_OFFSET"')  # fmt: skip
-    assert said == ["host1 0 0", "host1 1 1", "host2 0 2", "host2 1 3"]
+    assert output == ["host1 0 0", "host1 1 1", "host2 0 2", "host2 1 3"]
 
 
 @pytest.mark.parametrize("instances", [1, 2, 4, 6, 8])
 def test_one_to_eight_instances(lan, instances):
     hosts = "host2" if instances == 1 else "host[0-1]"
     count = 1 if instances == 1 else 2
-    said = spread(lan, SUBNET, f"--host={hosts}", instances=instances, script="hostname")
-    assert said == (["host2"] if count == 1 else ["host0"] * (instances // 2) + ["host1"] * (instances // 2))
+    output = spread(lan, SUBNET, f"--host={hosts}", instances=instances, script="hostname")
+    assert output == (["host2"] if count == 1 else ["host0"] * (instances // 2) + ["host1"] * (instances // 2))
 
 
 def test_a_daemon_has_no_threads_of_their_own_for_starting_instances(lan):
     """With them it sometimes missed the end of an instance that was shorter than the start, and mpirun waited for ever."""
-    said = spread(lan, SUBNET, "--host=host1", instances=2, script="grep Threads: /proc/$PPID/status")
-    assert len(said) == 2 and all(int(line.split()[1]) < 10 for line in said), said
+    output = spread(lan, SUBNET, "--host=host1", instances=2, script="grep Threads: /proc/$PPID/status")
+    assert len(output) == 2 and all(int(line.split()[1]) < 10 for line in output), output
 
 
 def test_three_hosts(lan):
@@ -82,13 +82,13 @@ def test_what_reaches_other_hosts(lan):
         '${IPUOF_CONFIG_PATH-none} ${POPDIST_NODE_DEVICE_ID-none} ${POPDIST_AUTOREPORT_DIRECTORY-none}"'
     )
     for host in ("host1", "host2"):
-        (said,) = spread(lan, f"--host={host}", instances=1, script=script, environment=environment)
-        path, libraries, *rest = said.split(" ")
+        (output,) = spread(lan, f"--host={host}", instances=1, script=script, environment=environment)
+        path, libraries, *rest = output.split(" ")
         assert "/first" in path.split(":") and "/libraries" in libraries.split(":")
         assert rest == ["/modules", '{"a":"b"}', *["none"] * 4]
     names = '-x A=1 -x "B=two words"'
-    said = spread(lan, "--host=host[1-2]", f"--mpi-local-args={names}", instances=2, script='echo "$A $B"')
-    assert said == ["1 two words"] * 2
+    output = spread(lan, "--host=host[1-2]", f"--mpi-local-args={names}", instances=2, script='echo "$A $B"')
+    assert output == ["1 two words"] * 2
 
 
 SRUN = """#!/bin/sh
@@ -112,16 +112,16 @@ def test_in_an_allocation_slurm_starts_what_is_needed(lan, monkeypatch):
     path = f"{srun.parent}:{lan.environment()['PATH']}"
     allocation = {"SLURM_JOB_ID": "7", "SLURM_JOBID": "7", "SLURM_JOB_NODELIST": "host[1-2]", "SLURM_NODELIST": "host[1-2]",
                   "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_NNODES": "2", "PATH": path}  # fmt: skip
-    said = spread(lan, instances=4, script="echo $(hostname) ${POPDIST_EXECUTABLE_CACHE_PATH##*-}", environment=allocation)
-    assert said == ["host1 0", "host1 0", "host2 1", "host2 1"]
+    output = spread(lan, instances=4, script="echo $(hostname) ${POPDIST_EXECUTABLE_CACHE_PATH##*-}", environment=allocation)
+    assert output == ["host1 0", "host1 0", "host2 1", "host2 1"]
 
 
 def test_a_host_without_an_ssh_server_is_named_with_the_reason(lan, monkeypatch):
     monkeypatch.setattr(lan, "has_agent", False)
     _, err = lan.offline("--host=host[0-2]", "--num-replicas=3", "--num-instances=3", "true", expect=1)
     refused = "ssh: connect to host {0} port 22: Connection refused; see what this says: ssh {0} true"
-    said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
-    assert said == [f"[E] host {name} cannot be reached: {refused.format(name)}" for name in ("host1", "host2")] + [
+    output = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
+    assert output == [f"[E] host {name} cannot be reached: {refused.format(name)}" for name in ("host1", "host2")] + [
         "[E] 2 of 3 hosts cannot be reached; nothing was started"
     ]
 
@@ -143,10 +143,10 @@ def test_each_host_has_an_executable_cache_of_its_own(lan):
         'cd "$POPDIST_EXECUTABLE_CACHE_PATH" && touch $POPDIST_LOCAL_INSTANCE_INDEX && '
         "until test -e 0 -a -e 1; do sleep 0.02; done; echo $PWD $(stat -c %a .) $(ls | wc -l) $POPRUN_WRAPPER_CACHE"
     )
-    said = spread(lan, "--host=host[0-2]", instances=6, script=script)
-    base, _, _ = said[0].rpartition("-")
+    output = spread(lan, "--host=host[0-2]", instances=6, script=script)
+    base, _, _ = output[0].rpartition("-")
     assert base.startswith(f"{lan.temporary}/poprun-cache-")
-    assert said == [f"{base}-{host} 700 2" for host in range(3) for _ in range(2)]
+    assert output == [f"{base}-{host} 700 2" for host in range(3) for _ in range(2)]
 
 
 def test_the_cache_can_be_named_or_left_out(lan):

@@ -98,8 +98,8 @@ print(data.sum(), *mpi)
 def test_popdist_needs_no_rebuild(poprun5, packages):
     """Its library has the name of 4.1's, and mpirun puts it in front."""
     out, _ = poprun5.offline(*TWO, sys.executable, "-c", COLLECTIVE, environment={"PYTHONPATH": str(packages)})
-    (said,) = set(untag(out))
-    total, used = said.split(" ")
+    (output,) = set(untag(out))
+    total, used = output.split(" ")
     assert total == "8.0" and used.startswith(poprun5.open_mpi)
 
 

@@ -34,7 +34,7 @@ def test_the_log_is_that_of_the_record(site):
     site.vipu("create", "partition", "p64", "--size", "64", "--reconfigurable")
     site.poprun.prefix = [*in_place(GOLDEN / "rnic" / "two-dead", "/sys/class"), "sh", "-c", 'exec "$@" 2>&1', "sh"]
     out, _ = site("-vv", "--num-replicas=2", "--num-instances=2", "true")
-    said = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in out.splitlines()]
+    output = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in out.splitlines()]
     skipped = r"\[D\] Skipping port 1 of IB device uverbs{} because its state \(1\) doesn't seem active. Information .* might not exist"
     expected = [
         rf"\[I\] V-IPU server address picked up from 'vipu': 127.0.0.1:{site.server.port}",
@@ -61,8 +61,8 @@ def test_the_log_is_that_of_the_record(site):
         r"\[I\] Waiting for mpirun \(PID \d+\)",
         r"\[I\] mpirun \(PID \d+\) terminated with exit code 0",
     ]
-    assert len(said) == len(expected)
-    for line, pattern in zip(said, expected, strict=True):
+    assert len(output) == len(expected)
+    for line, pattern in zip(output, expected, strict=True):
         assert re.fullmatch(pattern, line)
 
 

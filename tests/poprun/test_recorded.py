@@ -62,11 +62,11 @@ def golden(name):
 
 
 def head(partition, found):
-    said = ["[I] V-IPU server address picked up from 'vipu': 10.1.3.101:8090"]
-    said += [f"[I] Using V-IPU partition {partition} as it is the only one available"] if found else []
-    said += ["[D] Connecting to 10.1.3.101:8090", f"[D] Status for partition {partition}: OK (error 0)",
+    output = ["[I] V-IPU server address picked up from 'vipu': 10.1.3.101:8090"]
+    output += [f"[I] Using V-IPU partition {partition} as it is the only one available"] if found else []
+    output += ["[D] Connecting to 10.1.3.101:8090", f"[D] Status for partition {partition}: OK (error 0)",
              f"[I] Partition {partition} already exists and is in state: PS_ACTIVE"]  # fmt: skip
-    return "".join(f"10:10:50.154 1 POPRUN {line}\n" for line in said)
+    return "".join(f"10:10:50.154 1 POPRUN {line}\n" for line in output)
 
 
 TAIL = "10:10:50.154 1 POPRUN [I] mpirun (PID 42) terminated with exit code 0\n"

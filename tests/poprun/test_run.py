@@ -104,12 +104,12 @@ def test_options_for_vipu_mean_nothing_offline(poprun):
     assert untag(out) == ["none none"]
 
 
-def test_nothing_is_said_without_being_asked(poprun):
+def test_nothing_is_printed_unless_requested(poprun):
     """On record: without -v nothing but the program's output is printed."""
     assert poprun.offline("true") == ("", "")
 
 
-def test_v_tells_what_is_done_and_vv_details(poprun):
+def test_v_prints_the_steps_and_vv_the_details(poprun):
     """On record: -v, --verbose tells more; -vv adds [D] lines and the topology table; Waiting for mpirun (PID n), then
     mpirun (PID n) terminated with exit code c; a line of log is HH:MM:SS.mmm PID POPRUN [L] text."""
     line = re.compile(r"\d\d:\d\d:\d\d\.\d{3} \d+ POPRUN \[([IDWE])\] .*")
@@ -122,7 +122,7 @@ def test_v_tells_what_is_done_and_vv_details(poprun):
 
 
 @pytest.mark.parametrize("words,environment", [(["--debug"], {}), ([], {"POPRUN_LOG_LEVEL": "TRACE"})])
-def test_debug_tells_all_there_is(poprun, words, environment):
+def test_debug_prints_everything(poprun, words, environment):
     """On record: there is a debug mode that helps to find out why a launch fails; POPRUN_LOG_LEVEL may be TRACE."""
     _, err = poprun.offline(*words, "true", environment=environment)
     assert {line.split()[3] for line in err.splitlines()} == {"[I]", "[D]", "[T]"}

@@ -429,8 +429,8 @@ def test_what_means_the_same_may_be_written_differently(api, namespace):
 
 
 def test_every_rule_of_the_definition_has_a_case_here():
-    said = [row[-1] for row in REFUSED + IMMUTABLE]
-    untested = [message for message in set(messages(SCHEMA)) if not any(part in message for part in said)]
+    output = [row[-1] for row in REFUSED + IMMUTABLE]
+    untested = [message for message in set(messages(SCHEMA)) if not any(part in message for part in output)]
     assert untested == []
 
 
@@ -464,10 +464,10 @@ def field_of(problem):
 def test_both_name_the_same_field(api, namespace):
     rows = [row for row in REFUSED if row[0] not in LEFT_TO_THE_DRY_RUN]
     for (name, bad, _), problems in zip(rows, judged(*[row[1:2] for row in rows])):
-        said = api.create(bad, namespace).stderr
+        output = api.create(bad, namespace).stderr
         wanted = {field_of(problem) for problem in problems}
         # A rule about several fields stands at spec, and its message begins with the field.
-        assert [field for field in wanted if field in said or field.removeprefix("spec.") in said], f"{name}: {problems}\n{said}"
+        assert [field for field in wanted if field in output or field.removeprefix("spec.") in output], f"{name}: {problems}\n{output}"
 
 
 def test_the_operator_accepts_what_the_definition_accepts(api, namespace):

@@ -174,7 +174,7 @@ def test_a_busy_server_is_given_the_time_it_asks_for(server, probe_of):
     assert number(probe.stop(), "lists") == 1
 
 
-def test_a_storm_of_refusals_loses_nothing_and_lists_nothing(server, probe_of):
+def test_many_refusals_lose_nothing_and_list_nothing(server, probe_of):
     server.script(then(end="cut"), *[refused(503)] * 4, *[refused(500)] * 2, listed(config_map("b", 11)))
     probe = probe_of(server, "watch", "configmaps")
     probe.wait("change n/b")
@@ -195,7 +195,7 @@ def test_watches_resume_from_their_position_after_error_events_other_than_410(se
     assert server.wait_for(2).query["resourceVersion"] == "10" and not is_list(server.seen[1])
 
 
-def test_strange_lines_are_skipped(server, probe_of):
+def test_unexpected_lines_are_skipped(server, probe_of):
     def step(exchange):
         exchange.stream().event("BOOKMARK", bookmark(10, end=True))
         exchange.event("ADDED", {"kind": "Node", "metadata": {"name": "x", "resourceVersion": "99"}})

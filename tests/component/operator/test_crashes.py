@@ -168,8 +168,8 @@ class Story:
         return not self.world.records() and all(map(self.is_over, self.jobs))
 
     def tell(self):
-        said = [f"{name}: {job.status.get('lastMessage')}" for name, job in self.jobs.items()]
-        return "\n".join([f"left: {self.reaper.left}", *said, str(self.world.records()), self.world.tell()])
+        output = [f"{name}: {job.status.get('lastMessage')}" for name, job in self.jobs.items()]
+        return "\n".join([f"left: {self.reaper.left}", *output, str(self.world.records()), self.world.tell()])
 
     def check_end(self):
         until(self.step, "every crash has come", CRASHES_S, self.tell)

@@ -132,7 +132,7 @@ def seconds_blind(operator, resource):
     return int(reported[1])
 
 
-def test_a_leader_that_sees_no_changes_tells_it_and_stays_ready(world, vipu):
+def test_a_leader_without_watch_events_reports_it_and_stays_ready(world, vipu):
     """The webhooks work without, and must not lose the leader for it: it may be the only replica."""
     api = world.make_api_proxy()
     operator = world.start_operator(vipu.address, proxy=api)
@@ -147,7 +147,7 @@ def test_a_leader_that_sees_no_changes_tells_it_and_stays_ready(world, vipu):
     assert seconds_blind(operator, "nodes") == 0
 
 
-def test_a_leader_that_begins_blind_says_of_what(world, vipu):
+def test_a_leader_without_a_first_list_names_the_resource(world, vipu):
     api = world.make_api_proxy()
     api.refuses = lambda seen: seen.path.endswith("/nodes")
     operator = world.make_operator(vipu.address, proxy=api).start()

@@ -248,7 +248,7 @@ def test_only_readers_read_over_tls(world, vipu):
     assert reader not in log and stranger not in log and "no.such.token" not in log
 
 
-def test_a_standby_tells_its_metrics_too_and_may_ask_who_reads(world, vipu):
+def test_a_standby_serves_its_metrics_and_authenticates_readers(world, vipu):
     world.start_operator(vipu.address)
     (world.folder / "second").mkdir()
     second = Operator(world.folder / "second", *world.operator.flags, "--metrics", "secure", "--metrics-port", "0")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import generic
-import planted
+import secret_leaks
 from certificates import Authority
 from kube_api import Refused
 from secure_vipu import Mounted, SecureVipu, new_key
@@ -67,7 +67,7 @@ def check_nothing_told(world, keys):
     texts |= {file: world.operator.of_process(file) for file in ("cmdline", "environ")}
     assert '"ops":' in texts["log"] or "ops=" in texts["log"], "the log is at its most talkative"
     assert all(texts.values()), "there is something to look at"
-    assert planted.found(texts, [*keys, world.token]) == []
+    assert secret_leaks.find(texts, [*keys, world.token]) == []
 
 
 def test_its_memory_is_not_dumped(world, vipu):
@@ -86,7 +86,7 @@ def test_no_key_of_the_webhooks_and_no_variable_of_a_job_is_logged(world):
             job("bad", "IPUOF_VIPU_API_PARTITION_ID")
         key = base64.b64decode(webhooks.secret()["tls.key"]).decode().splitlines()
         check_nothing_told(world, [line for line in key if not line.startswith("--")])
-        assert planted.found({"log": world.operator.log(), "events": json.dumps(world.api.list("events", world.ns))},
+        assert secret_leaks.find({"log": world.operator.log(), "events": json.dumps(world.api.list("events", world.ns))},
                              [planted_value]) == []
     finally:
         webhooks.remove()

@@ -40,7 +40,7 @@ TEST(a_flood_makes_one_line_a_minute)
     CHECK_INT_EQ(told, 3);
 }
 
-TEST(each_reason_is_told_for_itself)
+TEST(each_reason_is_reported_for_itself)
 {
     struct log_ratelimit log_ratelimit = {0};
     uint64_t more;

@@ -5,7 +5,7 @@
 
 static const struct mpienv of = {.hostfile = "/tmp/hosts", .dir = "/ipu", .hosts = 200};
 
-TEST(both_generations_of_open_mpi_are_told)
+TEST(both_generations_of_open_mpi_get_the_parameter)
 {
     char *none[] = {NULL};
     AUTO(envv) struct envv env = {0};

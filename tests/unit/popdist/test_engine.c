@@ -105,7 +105,7 @@ static void mismatch_script(struct instance *self)
 }
 
 /* On record: Tensor layouts did not match on all instances is told on all of them. */
-TEST(a_mismatch_is_told_alike_on_all_instances)
+TEST(a_mismatch_is_reported_alike_on_all_instances)
 {
     struct instance instances[3];
 

@@ -199,7 +199,7 @@ TEST(what_fails_in_one_thread_spoils_no_other)
     instances_close(instances, INSTANCES, false);
 }
 
-TEST(when_data_stops_moving_every_thread_is_told)
+TEST(when_data_stops_moving_every_thread_gets_an_error)
 {
     struct instance instances[INSTANCES];
 

@@ -118,7 +118,7 @@ TEST(a_withdrawal_reaches_the_call_it_means_and_no_other)
     clear(&table);
 }
 
-TEST(what_nobody_asks_for_is_limited)
+TEST(unrequested_data_is_limited)
 {
     struct table table = set_up();
     struct wire_message message = {.kind = WIRE_CALL, .key = "k", .key_size = 1};

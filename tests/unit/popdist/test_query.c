@@ -63,7 +63,7 @@ static uint32_t number(enum popdist_status (*query)(uint32_t *, struct popdist_e
 }
 
 /* On record: the number of instances is all replicas / its replicas. */
-TEST(the_environment_tells_an_instances_place)
+TEST(the_environment_describes_an_instance)
 {
     CHECK_ROWS (row, places) {
         set_env(row->env);
@@ -128,7 +128,7 @@ TEST(an_environment_that_makes_no_sense_is_refused)
 }
 
 /* On record: checkNumIpusPerReplica(n) is False when the variable says another number. */
-TEST(ipus_per_replica_are_checked_only_when_the_launcher_told_them)
+TEST(ipus_per_replica_are_checked_only_when_the_launcher_set_them)
 {
     static const char *const without[] = {NULL}, *const with[] = {"POPDIST_NUM_IPUS_PER_REPLICA=4", NULL};
     bool fits = false;
@@ -216,7 +216,7 @@ static const struct mistake no_devices[] = {
     {{"POPDIST_NUM_IPUS_PER_REPLICA=4", NULL}, NULL, "depends on the partition"},
 };
 
-TEST(a_device_that_cannot_be_told_is_an_error)
+TEST(a_device_that_cannot_be_determined_is_an_error)
 {
     CHECK_ROWS (row, no_devices) {
         struct popdist_error error = {0};

@@ -48,7 +48,7 @@ TEST(bytes_that_are_no_message_are_refused)
         CHECK(!wire_read(bytes, size, &read));
 }
 
-TEST(layouts_are_told_in_words)
+TEST(layouts_are_described_in_words)
 {
     static const struct {
         struct layout layout;

@@ -78,7 +78,7 @@ def test_the_page_is_sound(name):
     assert left == [] and page.startswith(f'.TH {name.upper()} 1 ')
 
 
-def test_the_page_tells_the_rest():
+def test_the_page_describes_the_rest():
     for words in ("Exit status: 0 for success, 1 if", "/etc/vipu/vipu-cli.hcl", "~/.ipuof.conf.d/"):
         assert words in plain(man())
 
@@ -208,8 +208,8 @@ def test_the_guide_has_the_same_commands():
     section = (ROOT / "docs" / "vipu.md").read_text().partition("\n## Command line\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| (.+) \|$", section.replace("\\|", "or"), re.MULTILINE)
     text = output(program("vipu"), "--help").partition("Commands:\n")[2].partition("\nOptions:")[0]
-    told = re.sub(r"\s+", " ", text.replace("|", "or")).strip()
-    assert told == " ".join(f"{usage} {about}" for usage, about in rows) and len(rows) == 11
+    printed = re.sub(r"\s+", " ", text.replace("|", "or")).strip()
+    assert printed == " ".join(f"{usage} {about}" for usage, about in rows) and len(rows) == 11
     for code in ("0", "1", "2"):
         assert re.search(rf"^\| {code} \| ", section, re.MULTILINE)
     options = set(re.findall(r"--[a-z-]+", output(program("vipu"), "--help"))) | {"--gcds", "--ipu-configs"}

@@ -304,17 +304,17 @@ def test_more_goaways_than_connections_are_kept(raw):
         peer.greet()
         stream = peer.request()
         peer.say_goaway(stream)
-        told.release()
+        notified.release()
         go_on.wait(DEADLINE_S)
         peer.send(response(stream, b""))
         peer.until_closed()
 
-    told, go_on = threading.Semaphore(0), threading.Event()
+    notified, go_on = threading.Semaphore(0), threading.Event()
     server = raw(script)
     running = Probe(server.port, *["remove:p1", "gate"] * 5, "3*remove:p2", "gate", "wait")
     for _ in range(5):
         assert running.read_gate() == []
-        assert told.acquire(timeout=DEADLINE_S)
+        assert notified.acquire(timeout=DEADLINE_S)
         running.open()
     assert running.read_gate() == []
     late = [running.read_line() for _ in range(3)]

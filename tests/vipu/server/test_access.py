@@ -93,7 +93,7 @@ def test_credentials_that_cannot_be(answerer, dial, metadata):
     assert client.version() == "user= key="
 
 
-def test_each_call_says_it_for_itself(answerer, dial):
+def test_each_call_carries_it(answerer, dial):
     """One connection carries calls of several users, and none inherits from another."""
     client = dial(answerer.target)
     calls = [client.versions.GetVersion.future(

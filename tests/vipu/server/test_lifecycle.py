@@ -134,8 +134,8 @@ def test_reset_cures_an_agent_in_error(serve):
     server = serve(QUICK)
     assert vipu(server, "create", "partition", "p1", "--size", "8", "--disable-auto-reset").returncode == 0
     set_faults(server, "hardware: [{agent: ag2}]")
-    told = vipu(server, "get", "partition", "p1")
-    assert "agent ag2" in told.stdout + told.stderr
+    output = vipu(server, "get", "partition", "p1")
+    assert "agent ag2" in output.stdout + output.stderr
     listed = vipu(server, "get", "partition", "p1", "--ipuof-configs")
     assert listed.returncode == 1 and "agent ag2" in listed.stderr and "vipu reset partition p1" in listed.stderr
     failed = vipu(server, "reset", "partition", "p1")

@@ -135,8 +135,8 @@ def test_a_new_certificate(authority, dial):
     held = client.versions.GetVersion.future(pb.VersionRequest(), metadata=[("vipu-user-id", "hold")], timeout=DEADLINE_S)
     assert client.version() == "user= key=" and shown(server.port, authority) == "now"
     now.pem.write_bytes(later.pem.read_bytes())
-    said = server.reload()
-    assert str(now.key) in said and "private key" in said, "a certificate with another's key changes nothing"
+    output = server.reload()
+    assert str(now.key) in output and "private key" in output, "a certificate with another's key changes nothing"
     assert shown(server.port, authority) == "now"
     now.key.write_bytes(later.key.read_bytes())
     assert server.reload() == "reloaded"

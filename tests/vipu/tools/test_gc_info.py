@@ -219,12 +219,12 @@ def test_what_vipu_writes_is_what_gc_info_reads(cloud, desk):  # noqa: F811
     folder = desk.home / ".ipuof.conf.d"
     desk.vipu(cloud.target, "create", "partition", "p5", "--size", "8", "--reconfigurable")
     assert [path.name for path in folder.iterdir()] == ["p5_ipuof.conf"]
-    told = {}
+    output = {}
     desk.point_at(cloud.target, "p5")
-    told["controller"] = good(desk.info("-l")), good(desk.info("-d", "12", "--chip-id"))
+    output["controller"] = good(desk.info("-l")), good(desk.info("-d", "12", "--chip-id"))
     desk.variables = {}
-    told["file"] = good(desk.info("-l")), good(desk.info("-d", "12", "--chip-id"))
-    assert told["file"] == told["controller"] and "Partition: p5 [active]" in told["file"][0]
+    output["file"] = good(desk.info("-l")), good(desk.info("-d", "12", "--chip-id"))
+    assert output["file"] == output["controller"] and "Partition: p5 [active]" in output["file"][0]
     desk.vipu(cloud.target, "remove", "partition", "p5")
     desk.vipu(cloud.target, "create", "partition", "p6", "--size", "4", "--num-gcds", "2")
     files = sorted(folder.iterdir())

@@ -361,8 +361,8 @@ def test_every_mistake_of_the_command_line_at_once(tmp_path):
 def test_a_bad_configuration_file_is_one_line(tmp_path, text, line, words):
     path = tmp_path / "controllers.yaml"
     path.write_text(text)
-    said = one_line(run("--config", path))
-    assert f"{path}: line {line}" in said and words in said
+    output = one_line(run("--config", path))
+    assert f"{path}: line {line}" in output and words in output
 
 
 def test_unreadable_files_are_named(tmp_path):
@@ -382,6 +382,6 @@ def test_unreadable_files_are_named(tmp_path):
 def test_a_bad_kubeconfig_is_one_line(tmp_path, text, line, words):
     path = tmp_path / "kubeconfig"
     path.write_text(text)
-    said = one_line(run("--kubeconfig", path))
-    assert str(path) in said and words in said
-    assert line is None or f"line {line}" in said
+    output = one_line(run("--kubeconfig", path))
+    assert str(path) in output and words in output
+    assert line is None or f"line {line}" in output

@@ -72,8 +72,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _refuse(self):
         """As an API server does whose roles do not allow it."""
-        said = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "message": FORBIDDEN, "code": 403}
-        data = json.dumps(said).encode()
+        output = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "message": FORBIDDEN, "code": 403}
+        data = json.dumps(output).encode()
         self.send_response(403)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))

@@ -268,7 +268,7 @@ static void end_without_descriptors(int out)
     _exit(0);
 }
 
-TEST(a_program_that_gets_no_loop_says_why_it_ends)
+TEST(a_program_without_an_event_loop_says_why_it_ends)
 {
     char said[256] = "";
     int ends[2], status;

@@ -92,7 +92,7 @@ TEST(all_mistakes_are_reported_up_to_a_limit)
     CHECK_INT_EQ(problems.count, HOSTS_PROBLEMS_MAX);
 }
 
-TEST(nobody_nests_brackets_without_end)
+TEST(nested_brackets_are_limited)
 {
     AUTO(str) struct str list = {0};
     AUTO(strv) struct strv hosts = {0};

@@ -503,7 +503,7 @@ static const char *with_agent(const char *name)
     return strcmp(name, "OMPI_MCA_plm_rsh_agent") == 0 ? "rsh -x" : NULL;
 }
 
-TEST(the_agent_is_told_by_the_name_that_this_mpirun_knows)
+TEST(the_agent_is_set_by_the_parameter_that_this_mpirun_knows)
 {
     static const struct run
         four = {.words = {"a"}, .env = with_agent, .mpirun = "m", .program = "orterun", .hosts = "h"},

@@ -51,7 +51,7 @@ static const struct {
 /* On record: Skipping port 1 of IB device uverbs0 because its state (1) doesn't seem active. Information in
  * sysfs might be invalid or might not exist; with hosts the network may come from an RNIC's address or
  * gateway. */
-TEST(the_first_live_port_tells_the_network)
+TEST(the_first_live_port_determines_the_network)
 {
     AUTO(str) struct str text = {0};
     struct run_log log = {RUN_LOG_DEBUG, put, &text};

@@ -67,7 +67,7 @@ static const struct {
     {"", "host h1 cannot be reached: no reason was given; see what this says: ssh h1 true"},
 };
 
-TEST(a_complaint_is_told_with_the_cure)
+TEST(an_error_is_reported_with_its_remedy)
 {
     CHECK_ROWS (row, complaints) {
         struct err err = {0};

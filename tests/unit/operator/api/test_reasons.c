@@ -22,7 +22,7 @@ TEST(reasons_are_words_that_kubernetes_takes_and_occur_once)
     CHECK(!reason_find("NoSuchReason"));
 }
 
-TEST(somebody_should_look_at_trouble_and_failures)
+TEST(trouble_and_failures_are_warnings)
 {
     CHECK(reason_is_warning("ImagePullFailed"));
     CHECK(reason_is_warning("OOMKilled"));

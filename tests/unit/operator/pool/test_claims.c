@@ -123,7 +123,7 @@ TEST(the_oldest_comes_first)
                 "64 just granted to jobs ahead in the queue");
 }
 
-TEST(equal_ages_are_told_apart_by_uid_and_instance)
+TEST(equal_ages_are_distinguished_by_uid_and_instance)
 {
     AUTO(scene) struct scene s = {0};
 
@@ -216,7 +216,7 @@ TEST(priority_goes_before_age)
 }
 
 /* Its sentence says nothing that changes with every step of the line. */
-TEST(who_stands_far_back_is_told_little)
+TEST(a_job_far_back_in_the_queue_gets_a_short_message)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"};
     AUTO(scene) struct scene s = {0};
@@ -239,7 +239,7 @@ static bool is_told(const struct scene *s, const char *job, const struct claim_w
     return claims_report_is_current(&s->claims[i], &s->decided[i], s->controllers, told);
 }
 
-TEST(only_who_stays_far_back_at_the_same_controller_has_been_told)
+TEST(only_a_job_that_stays_far_back_at_the_same_controller_keeps_its_message)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
     AUTO(scene) struct scene s = {0};
@@ -350,7 +350,7 @@ TEST(who_is_not_ready_keeps_its_place_and_is_not_served)
     CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
 }
 
-TEST(behind_one_that_is_not_ready_nothing_is_told_yet)
+TEST(behind_one_that_is_not_ready_nothing_is_reported_yet)
 {
     AUTO(scene) struct scene s = {0};
 
@@ -406,7 +406,7 @@ TEST(a_controller_that_is_down_says_since_when)
                 "V-IPU controller a:1 is unavailable since 10:02:11Z: connection refused");
 }
 
-TEST(a_controller_that_was_just_asked_gives_nothing_to_tell)
+TEST(a_controller_that_was_just_asked_gives_nothing_to_report)
 {
     AUTO(scene) struct scene s = {0};
 
@@ -434,7 +434,7 @@ TEST(a_controller_that_is_down_delays_only_who_needs_it)
                  "InsufficientIPUs"); /* it could use the one that is up */
 }
 
-TEST(more_than_any_controller_has_is_told_at_once)
+TEST(more_than_any_controller_has_is_reported_at_once)
 {
     AUTO(scene) struct scene s = {0};
     static const bool not_b[] = {true, false, true};
@@ -451,7 +451,7 @@ TEST(more_than_any_controller_has_is_told_at_once)
     check_granted(&s, "ns/small", 0);
 }
 
-TEST(sizes_that_no_partition_has_are_told)
+TEST(sizes_that_no_partition_has_are_reported)
 {
     static const struct {
         uint32_t has, wanted;
@@ -473,7 +473,7 @@ TEST(sizes_that_no_partition_has_are_told)
     }
 }
 
-TEST(a_job_for_nodes_that_nobody_serves_is_told_which_are_served)
+TEST(a_job_for_nodes_without_a_controller_learns_which_nodes_have_one)
 {
     AUTO(scene) struct scene s = {0};
     static const bool none[] = {false, false};
@@ -497,7 +497,7 @@ TEST(without_a_controller_nothing_can_be_served)
                 "No V-IPU controller is configured; set global.vipuControllers in the chart's values");
 }
 
-TEST(a_controller_that_does_not_tell_its_size_is_asked)
+TEST(a_controller_that_does_not_report_its_size_is_asked)
 {
     AUTO(scene) struct scene s = {0};
 

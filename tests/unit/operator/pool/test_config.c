@@ -201,7 +201,7 @@ static const struct {
       "c.yaml: line 4: \"a::\": V-IPU controller a port 8090 is listed twice"}},
 };
 
-TEST(a_controller_has_a_secret_and_with_it_tls_unless_it_is_said_otherwise)
+TEST(a_controller_with_a_secret_has_tls_unless_it_is_turned_off)
 {
     static const struct {
         const char *item, *secret;

@@ -73,7 +73,7 @@ TEST(a_part_is_enough)
     }
 }
 
-TEST(everything_that_is_wrong_with_a_secret_is_told_and_nothing_of_it_shown)
+TEST(everything_that_is_wrong_with_a_secret_is_reported_and_nothing_of_it_shown)
 {
     static const struct {
         struct file files[FILES];
@@ -130,7 +130,7 @@ TEST(a_key_longer_than_any_is_refused)
     CHECK(!strstr(err.msg, "kkk"));
 }
 
-TEST(who_is_not_let_in_is_told_where_to_look)
+TEST(a_denied_user_learns_where_to_look)
 {
     static const struct {
         const char *secret;

@@ -592,7 +592,7 @@ TEST(the_blockers_of_a_list_are_those_who_have_its_ipus)
     tear_down(&w);
 }
 
-TEST(what_nobody_could_remove_is_not_in_the_way)
+TEST(what_could_not_be_removed_does_not_block)
 {
     struct vipu_ipu theirs = {.topology_id = 0}, unknown = {.topology_id = 4};
     struct vipu_requirements r = {.size = 8, .num_ilds = 1, .cluster_id = "c0"};

@@ -97,7 +97,7 @@ TEST(what_has_no_effect_is_named)
     }
 }
 
-TEST(all_is_said_at_once)
+TEST(all_reasons_are_reported_at_once)
 {
     AUTO(strv) struct strv warnings = {0};
 

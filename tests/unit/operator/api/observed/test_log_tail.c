@@ -35,7 +35,7 @@ TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
     }
 }
 
-TEST(other_lines_blame_nobody)
+TEST(other_lines_name_no_cause)
 {
     static const char *const rows[] = {
         NULL,
@@ -62,7 +62,7 @@ TEST(other_lines_blame_nobody)
 #define RULE "--------------------------------------------------------------------------\n"
 #define LONG "0123456789012345678901234567890123456789" /* 40 */
 
-TEST(the_last_line_is_the_last_that_says_something)
+TEST(the_last_line_is_the_last_one_with_text)
 {
     static const struct {
         const char *lines, *last;

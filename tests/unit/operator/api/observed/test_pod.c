@@ -85,7 +85,7 @@ TEST(a_container_that_outlives_the_first_is_named)
     }
 }
 
-TEST(a_node_tells_that_it_has_not_prepared_a_pod)
+TEST(a_node_reports_that_it_has_not_prepared_a_pod)
 {
     static const struct {
         const char *type, *status;
@@ -108,7 +108,7 @@ TEST(a_node_tells_that_it_has_not_prepared_a_pod)
     }
 }
 
-TEST(a_pod_tells_when_each_step_was_done)
+TEST(a_pod_reports_when_each_step_was_done)
 {
     AUTO(pod)
     struct pod *pod =

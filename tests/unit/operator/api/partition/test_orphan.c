@@ -58,7 +58,7 @@ TEST(only_what_has_no_record_is_found)
     }
 }
 
-TEST(an_orphan_is_what_the_page_tells)
+TEST(an_orphan_is_what_the_page_describes)
 {
     AUTO(json) cJSON *doc = page(true);
     AUTO(orphan) struct orphan orphan = {0};
@@ -195,7 +195,7 @@ TEST(a_partition_is_given_to_the_job_that_it_fits)
     }
 }
 
-TEST(the_records_say_whose_it_is)
+TEST(the_records_name_the_owner)
 {
     struct orphan orphan = {.id = (char *)"p-old-team-1", .controller = (char *)"a:1", .ipus = 4, .gcds = 1};
     AUTO(job) struct job *owner = job("\"jobInstances\":2,\"ipusPerJobInstance\":\"4\"", "", VENDORS);

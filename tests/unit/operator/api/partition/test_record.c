@@ -143,7 +143,7 @@ TEST(a_patch_names_the_disruption_that_is_over)
     CHECK(!json_at(object, "data/disruption"));
 }
 
-TEST(a_config_map_of_somebody_else_is_no_record)
+TEST(a_config_map_of_another_owner_is_no_record)
 {
     static const char *const texts[] = {
         "{}",

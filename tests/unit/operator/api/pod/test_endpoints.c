@@ -70,7 +70,7 @@ TEST(no_slice_has_more_than_the_api_server_takes)
     CHECK_INT_EQ(endpoints_slices(ENDPOINTS_PER_SLICE), 2);
 }
 
-TEST(its_content_tells_who_is_in_it_and_in_which_order)
+TEST(its_content_names_its_members_in_order)
 {
     const struct endpoint some[] = {{"a", "10.0.0.1"}, {"b", "10.0.0.2"}};
     const struct endpoint others[][2] = {
@@ -88,7 +88,7 @@ TEST(its_content_tells_who_is_in_it_and_in_which_order)
     CHECK_INT_EQ(endpoints_content(some, 2, 1), 0);
 }
 
-TEST(content_of_strange_slices_is_read)
+TEST(content_of_foreign_slices_is_read)
 {
     static const char *const texts[] = {"{\"endpoints\":[{}]}", "{\"endpoints\":[{\"addresses\":[7]}]}",
                                         "{\"endpoints\":[{\"addresses\":[],\"hostname\":null}]}"};

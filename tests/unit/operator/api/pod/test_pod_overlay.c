@@ -30,7 +30,7 @@ static cJSON *launcher_of(const char *own, const char *env)
     return launcher;
 }
 
-TEST(what_the_launcher_says_lies_over_what_it_takes_over)
+TEST(what_the_launcher_sets_overrides_what_it_inherits)
 {
     static const struct {
         const char *workers, *own, *made;
@@ -108,7 +108,7 @@ TEST(a_launcher_without_a_template_is_its_worker)
     "name\"},{\"name\":\"A\",\"value\":\"3\"}],\"volumeMounts\":[{\"name\":\"c\",\"mountPath\":\"/"          \
     "c\"}]},{\"name\":\"other\"}]}"
 
-TEST(each_field_is_traced_to_who_says_it)
+TEST(each_field_is_traced_to_its_source)
 {
     static const struct {
         const char *field;

@@ -14,7 +14,7 @@ static void check_told(const char *volumes, const char *want)
     CHECK_STR_EQ(told, want);
 }
 
-TEST(what_volumes_name_is_told)
+TEST(what_volumes_name_is_reported)
 {
     check_told("[]", "");
     check_told("7", "");
@@ -29,7 +29,7 @@ TEST(what_volumes_name_is_told)
                "ConfigMap b");
 }
 
-TEST(of_many_the_first_are_told)
+TEST(of_many_the_first_are_reported)
 {
     AUTO(str) struct str volumes = {0};
 

@@ -138,7 +138,7 @@ TEST(ipu_launch_and_the_pod_spec_say_the_same)
 }
 
 /* Should the two ever agree on nothing, the test above would still pass. */
-TEST(several_workers_are_told_their_ranks)
+TEST(several_workers_get_their_ranks)
 {
     const struct pod_spec_case *c = &pod_spec_cases[pod_spec_case_count - 1];
     AUTO(job) struct job *job = pod_spec_case_job(c);

@@ -326,7 +326,7 @@ static void check_told(const char *exec, const char *want)
     client_config_release(&config);
 }
 
-TEST(a_plugin_is_told_of_the_cluster_if_it_asks)
+TEST(a_plugin_gets_the_cluster_if_it_wants_it)
 {
     check_told(EXEC, "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false}}");
     check_told(EXEC ", provideClusterInfo: true",

@@ -99,7 +99,7 @@ TEST(a_message_without_end_is_cut)
     kube_status_release(&status);
 }
 
-TEST(denials_are_told_apart)
+TEST(denials_are_distinguished)
 {
     static const struct {
         int http;

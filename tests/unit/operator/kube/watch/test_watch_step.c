@@ -138,7 +138,7 @@ TEST(events_move_the_position)
     watch_state_release(&w.state);
 }
 
-TEST(strange_events_are_skipped)
+TEST(unexpected_events_are_skipped)
 {
     static const char *const rows[] = {
         "{}",

@@ -231,7 +231,7 @@ TEST(a_failure_of_an_earlier_life_is_not_taken_for_this_one)
     CHECK_STR_EQ(json_str(after->child->next, "time", ""), json_str(before->child, "time", ""));
 }
 
-TEST(a_node_whose_clock_is_behind_is_told_of_once)
+TEST(a_node_whose_clock_is_behind_is_reported_once)
 {
     struct pod pod = broken_pod(1);
     struct failure failure = failure_of_pod(&pod);

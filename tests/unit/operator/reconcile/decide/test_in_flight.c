@@ -14,7 +14,7 @@ static void advance_until_pod(struct world *w, const char *name)
 }
 
 /* The process dies before it could note that both pods exist. One goes unseen, and the other does not end. */
-TEST(an_interrupted_start_is_told_until_its_pods_have_stopped)
+TEST(an_interrupted_start_is_reported_until_its_pods_have_stopped)
 {
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
     struct wpod *slow, *gone;
@@ -37,7 +37,7 @@ TEST(an_interrupted_start_is_told_until_its_pods_have_stopped)
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
 }
 
-TEST(a_partition_that_was_changed_between_two_starts_is_told)
+TEST(a_partition_that_was_changed_between_two_starts_is_reported)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
@@ -74,7 +74,7 @@ TEST(a_pod_that_says_why_it_waits_is_quoted)
 }
 
 /* ValidatingTemplate is seen on the page /queue alone: the answer comes within milliseconds. */
-TEST(nothing_is_told_while_the_api_server_is_asked_about_the_template)
+TEST(nothing_is_reported_while_the_api_server_is_asked_about_the_template)
 {
     AUTO(world) struct world *w = world_new(ONE);
 

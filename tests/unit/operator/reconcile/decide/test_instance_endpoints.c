@@ -68,7 +68,7 @@ TEST(a_new_process_writes_no_names_again)
     check_idle(w);
 }
 
-TEST(names_that_somebody_deleted_or_changed_come_back)
+TEST(names_that_were_deleted_or_changed_come_back)
 {
     AUTO(world) struct world *w = running(TWO_WORKERS);
 
@@ -109,7 +109,7 @@ static struct world *with_late_workers(void)
     return w;
 }
 
-TEST(the_last_addresses_are_waited_for_and_a_part_is_told_once)
+TEST(the_last_addresses_are_waited_for_and_a_part_is_reported_once)
 {
     AUTO(world) struct world *w = with_late_workers();
 
@@ -128,7 +128,7 @@ TEST(the_last_addresses_are_waited_for_and_a_part_is_told_once)
     check_idle(w);
 }
 
-TEST(an_address_that_changes_is_told)
+TEST(an_address_that_changes_is_reported)
 {
     AUTO(world) struct world *w = running(TWO_WORKERS);
 

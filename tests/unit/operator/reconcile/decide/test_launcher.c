@@ -295,7 +295,7 @@ TEST(a_new_process_asks_for_the_keys_before_it_launches)
     CHECK(has_keys(lost, "1"));
 }
 
-TEST(keys_that_went_while_the_workers_started_are_made_anew)
+TEST(keys_that_went_while_the_workers_started_are_made_again)
 {
     AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
 
@@ -354,7 +354,7 @@ TEST(a_pod_that_starts_slowly_is_asked_about_now_and_then)
     CHECK_INT_EQ(pod(w, "job-launcher")->run, 0);
 }
 
-TEST(a_launcher_that_starts_slowly_is_told)
+TEST(a_launcher_that_starts_slowly_is_reported)
 {
     AUTO(world) struct world *w = world_new(ONE_LAUNCHED);
 

@@ -54,7 +54,7 @@ TEST(waiting_for_ipus_does_not_count)
     CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
 }
 
-TEST(the_clock_does_not_run_while_suspended_and_starts_anew)
+TEST(the_clock_does_not_run_while_suspended_and_starts_again)
 {
     AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
 
@@ -309,7 +309,7 @@ TEST(zero_seconds_are_none)
     CHECK_INT_EQ(w->record_count, 0);
 }
 
-TEST(a_change_that_comes_after_the_end_is_told_once_and_changes_nothing)
+TEST(a_change_that_comes_after_the_end_is_reported_once_and_changes_nothing)
 {
     AUTO(world) struct world *w = running(LIMITED("\"suspend\":false"));
 

@@ -278,7 +278,7 @@ TEST(keys_of_pods_that_are_there_are_believed)
 
 /* ---- other writes ---- */
 
-TEST(a_record_that_is_not_taken_is_told)
+TEST(a_record_that_is_not_taken_is_reported)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
@@ -294,7 +294,7 @@ TEST(a_record_that_is_not_taken_is_told)
     check_state(w, "Running", "Running", "Running");
 }
 
-TEST(a_change_of_a_record_that_is_not_taken_is_told)
+TEST(a_change_of_a_record_that_is_not_taken_is_reported)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":1}"));
 
@@ -310,7 +310,7 @@ TEST(a_change_of_a_record_that_is_not_taken_is_told)
     check_state(w, "Running", "Running", "Running");
 }
 
-TEST(a_pod_that_must_not_be_deleted_is_told)
+TEST(a_pod_that_must_not_be_deleted_is_reported)
 {
     AUTO(world) struct world *w = running(ONE);
 
@@ -326,7 +326,7 @@ TEST(a_pod_that_must_not_be_deleted_is_told)
     CHECK_INT_EQ(world_held(w), 0);
 }
 
-TEST(a_finalizer_that_is_not_taken_is_told)
+TEST(a_finalizer_that_is_not_taken_is_reported)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
@@ -340,7 +340,7 @@ TEST(a_finalizer_that_is_not_taken_is_told)
     check_state(w, "Running", "Running", "Running");
 }
 
-TEST(what_a_refused_record_keeps_from_being_noted_is_told_once)
+TEST(what_a_refused_record_keeps_from_being_noted_is_reported_once)
 {
     AUTO(world) struct world *w = running(ONE);
     unsigned reported = 0;

@@ -202,7 +202,7 @@ TEST(a_job_of_another_operator_is_left_alone)
 
 /* ---- failures and restarts ---- */
 
-TEST(a_failure_is_told_with_container_code_and_pod)
+TEST(a_failure_is_reported_with_container_code_and_pod)
 {
     AUTO(world) struct world *w = running(ONE);
 
@@ -389,7 +389,7 @@ TEST(an_evicted_pod_fails_or_restarts_its_job_by_policy)
     CHECK_STR_EQ(world_said(again, "launcherStatus"), "Restarting");
 }
 
-TEST(an_image_that_cannot_be_pulled_is_told)
+TEST(an_image_that_cannot_be_pulled_is_reported)
 {
     AUTO(world) struct world *w = running(ONE);
 
@@ -618,7 +618,7 @@ TEST(a_peer_that_is_still_ending_is_waited_for)
     CHECK(!world_partition(w, "p-job-ns-0"));
 }
 
-TEST(a_node_that_booted_anew_runs_nothing_of_before)
+TEST(a_node_that_rebooted_runs_nothing_of_before)
 {
     AUTO(world) struct world *w = running(ONE);
     struct wpod *old = pod(w, "job-worker-0");
@@ -661,7 +661,7 @@ TEST(a_service_that_was_deleted_comes_back)
     check_idle(w);
 }
 
-TEST(a_service_of_somebody_else_is_told_and_left_alone)
+TEST(a_service_of_another_owner_is_reported_and_left_alone)
 {
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
 
@@ -853,7 +853,7 @@ TEST(pods_that_may_have_been_started_unseen_cost_the_id)
     CHECK(world_is_spent(w, "p-job-ns-0"));
 }
 
-TEST(a_pod_that_vanished_while_nobody_watched_is_held_for)
+TEST(a_pod_that_vanished_while_no_operator_ran_is_held_for)
 {
     AUTO(world) struct world *w = running(ONE);
     struct wpod *gone = pod(w, "job-worker-0");
@@ -870,7 +870,7 @@ TEST(a_pod_that_vanished_while_nobody_watched_is_held_for)
 
 /* ---- partitions that are not as they should be ---- */
 
-TEST(an_id_of_somebody_else_is_left_alone)
+TEST(an_id_of_another_owner_is_left_alone)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
@@ -895,7 +895,7 @@ TEST(an_id_taken_at_the_last_moment_is_left_alone)
     CHECK_INT_EQ(w->record_count, 1);
 }
 
-TEST(a_partition_of_another_shape_is_somebody_elses)
+TEST(a_partition_of_another_shape_is_another_owners)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
@@ -942,7 +942,7 @@ TEST(a_broken_partition_is_reset)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
-TEST(hashed_ids_of_somebody_else_are_passed_over)
+TEST(hashed_ids_of_another_owner_are_passed_over)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
@@ -992,7 +992,7 @@ TEST(what_was_made_in_another_shape_is_given_back)
     CHECK_INT_EQ(w->partition_count, 1);
 }
 
-TEST(a_reset_that_is_refused_is_told_and_then_another_partition_is_made)
+TEST(a_reset_that_is_refused_is_reported_and_then_another_partition_is_made)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
@@ -1008,7 +1008,7 @@ TEST(a_reset_that_is_refused_is_told_and_then_another_partition_is_made)
 }
 
 /* Its partition may be there: the program has the time that it was given, and no more. */
-TEST(pods_whose_record_somebody_deletes_end_in_their_time)
+TEST(pods_whose_record_is_deleted_end_in_their_time)
 {
     AUTO(world) struct world *w = running(ONE);
     struct wpod *silent = pod(w, "job-worker-0");
@@ -1027,7 +1027,7 @@ TEST(pods_whose_record_somebody_deletes_end_in_their_time)
 }
 
 /* Whoever deletes it again and again is not kept busy. */
-TEST(pods_that_somebody_deletes_come_back_more_and_more_slowly)
+TEST(pods_that_a_user_deletes_come_back_with_growing_delay)
 {
     AUTO(world) struct world *w = running(ONE);
     unsigned runs = 0;
@@ -1262,7 +1262,7 @@ TEST(a_rollout_keeps_within_its_bounds)
     }
 }
 
-TEST(recreate_starts_nobody_before_all_have_stopped)
+TEST(recreate_starts_no_pod_before_all_have_stopped)
 {
     AUTO(world) struct world *w = running(ROLLS("2", RECREATE, "old"));
 
@@ -1452,7 +1452,7 @@ TEST(a_broken_instance_does_not_hide_why_another_cannot_start)
                 "V-IPU controller vipu:8090 rejected the partition: no such shape");
 }
 
-TEST(a_controller_that_does_not_answer_is_told_and_waited_for)
+TEST(a_controller_that_does_not_answer_is_reported_and_waited_for)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
@@ -1726,7 +1726,7 @@ TEST(instances_removed_while_suspended_leave_no_orphan)
     CHECK_INT_EQ(w->partition_count, 1);
 }
 
-TEST(a_job_that_ends_is_told_once)
+TEST(a_job_that_ends_is_reported_once)
 {
     AUTO(world) struct world *w = running(ONE);
     unsigned reported = 0;
@@ -1857,7 +1857,7 @@ TEST(ids_of_an_earlier_prefix_are_kept_from_use_like_others)
     CHECK_INT_EQ(w->record_count, 0);
 }
 
-TEST(a_spent_id_is_free_when_its_node_has_booted_anew)
+TEST(a_spent_id_is_free_when_its_node_has_rebooted)
 {
     AUTO(world) struct world *w = running(ONE);
     struct wpod *stuck = pod(w, "job-worker-0");
@@ -2028,7 +2028,7 @@ TEST(the_plans_of_a_loss_are_as_reviewed)
 
 /* ---- what is over before anybody could read of it ---- */
 
-TEST(a_quick_start_is_not_told)
+TEST(a_quick_start_is_not_reported)
 {
     AUTO(world) struct world *w = running(TWO_WORKERS);
 
@@ -2050,7 +2050,7 @@ static struct world *with_slow_pods(bool is_busy)
     return w;
 }
 
-TEST(a_slow_start_is_told_within_a_second)
+TEST(a_slow_start_is_reported_within_a_second)
 {
     AUTO(world) struct world *w = with_slow_pods(false);
 
@@ -2058,7 +2058,7 @@ TEST(a_slow_start_is_told_within_a_second)
     check_state(w, "Starting", "StartingPods", "0 of 2 pods running on partition p-job-ns-0");
 }
 
-TEST(while_much_is_going_on_a_start_is_told_later)
+TEST(while_much_is_going_on_a_start_is_reported_later)
 {
     AUTO(world) struct world *w = with_slow_pods(true);
 
@@ -2069,7 +2069,7 @@ TEST(while_much_is_going_on_a_start_is_told_later)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
 }
 
-TEST(what_somebody_should_know_of_a_start_is_told_at_once)
+TEST(warnings_of_a_start_are_reported_at_once)
 {
     AUTO(world) struct world *w = with_slow_pods(true);
 

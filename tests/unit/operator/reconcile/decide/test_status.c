@@ -259,7 +259,7 @@ TEST(the_first_of_many_pods_waits_for_the_others)
     CHECK_STR_EQ(json_str(written(&s), "lastMessage", ""), "2 of 8 pods are running");
 }
 
-TEST(the_number_of_pods_alone_is_told_once_a_minute)
+TEST(the_number_of_pods_alone_is_reported_once_a_minute)
 {
     AUTO(setting) struct setting s;
     struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running");
@@ -297,7 +297,7 @@ TEST(a_clock_that_went_back_does_not_silence_the_status)
     CHECK(find(&s.plan, OP_STATUS));
 }
 
-TEST(another_reason_is_told_at_once)
+TEST(another_reason_is_reported_at_once)
 {
     AUTO(setting) struct setting s;
     struct job_verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
@@ -343,7 +343,7 @@ TEST(what_is_gone_is_named)
     CHECK(cJSON_IsNull(json_at(written(&s), "unheardOf")));
 }
 
-TEST(events_tell_what_changed_and_warn_of_failures)
+TEST(events_report_what_changed_and_warn_of_failures)
 {
     static const struct {
         const char *before;
@@ -430,7 +430,7 @@ TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
         mem_free(records[i].name);
 }
 
-TEST(a_partition_is_told_with_its_state)
+TEST(a_partition_is_reported_with_its_state)
 {
     static const struct {
         enum partition_state state;
@@ -509,7 +509,7 @@ static struct failure failure_at(struct pod *pod, uint32_t attempt)
     return failure;
 }
 
-TEST(a_failure_is_told_once_with_node_and_last_words)
+TEST(a_failure_is_reported_once_with_node_and_last_words)
 {
     AUTO(setting) struct setting s;
     struct job_verdict v = verdict(JOB_RESTARTING, "Restarting", "again");

@@ -11,7 +11,7 @@ static void check_only(const struct phase_ends *ends, enum phase phase, int64_t 
         CHECK_INT_EQ(ends->seconds[i], i == phase ? seconds : PHASE_NOT_ENDED);
 }
 
-TEST(each_phase_is_told_once_when_it_ends)
+TEST(each_phase_is_reported_once_when_it_ends)
 {
     const struct record record = {.created_s = NOON};
     const struct pod made = {.created_s = NOON + 3};
@@ -46,7 +46,7 @@ TEST(each_phase_is_told_once_when_it_ends)
     check_only(&ends, PHASES, 0);
 }
 
-TEST(a_look_that_comes_late_tells_of_several)
+TEST(a_late_observation_reports_several)
 {
     const struct record record = {.created_s = NOON};
     const struct pod pod = {.created_s = NOON + 1,
@@ -93,7 +93,7 @@ TEST(only_the_first_worker_of_a_fresh_partition_ends_its_allocation)
     check_only(&ends, PHASES, 0);
 }
 
-TEST(what_nobody_knows_is_not_counted)
+TEST(what_is_unknown_is_not_counted)
 {
     const struct record record = {.created_s = NOON};
     const struct pod gone_before_its_start = {.created_s = NOON, .phase = POD_FAILED};

@@ -159,7 +159,7 @@ TEST(others_go_with_the_configuration_that_names_them)
     CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S), INT64_MAX);
 }
 
-TEST(a_webhook_is_told_by_its_place_and_name)
+TEST(a_webhook_is_identified_by_its_path_and_name)
 {
     AUTO(mem) char *a = ca_of(NOW);
     AUTO(json) cJSON *webhooks = webhooks_with("");

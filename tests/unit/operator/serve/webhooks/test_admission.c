@@ -396,7 +396,7 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
 #define CAUSE(field, message) "{\"field\":\"" field "\",\"message\":\"" message "\"}"
 #define REFUSAL(causes) "{\"details\":{\"causes\":[" causes "]}}"
 
-TEST(mistakes_are_told_where_they_stand_and_once)
+TEST(mistakes_are_reported_where_they_stand_and_once)
 {
     static const struct {
         const char *of_workers, *of_launcher;

@@ -37,7 +37,7 @@ static char *told(const struct completion *completion)
     return str_take(&out);
 }
 
-TEST(what_a_shell_is_told)
+TEST(what_a_shell_gets)
 {
     static const struct {
         const char *line, *want;

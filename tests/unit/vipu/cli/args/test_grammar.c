@@ -74,7 +74,7 @@ TEST(commands_that_are_not)
     }
 }
 
-TEST(every_word_too_many_is_told)
+TEST(every_unexpected_argument_is_reported)
 {
     AUTO(strv) struct strv words = words_of("remove partition p1 p2 p3"), problems = {0};
 

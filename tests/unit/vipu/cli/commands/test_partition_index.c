@@ -45,7 +45,7 @@ TEST(an_index_beyond_the_last_place)
     }
 }
 
-TEST(a_controller_that_cannot_tell_has_domains_of_64)
+TEST(a_controller_that_cannot_report_has_domains_of_64)
 {
     struct vipu_requirements r = {.size = 16};
     AUTO(mem) struct vipu_ipu *ipus = NULL;

@@ -67,7 +67,7 @@ TEST(a_hash_lets_its_key_in_and_no_other)
     CHECK_ERR(access_key_hash("short", &one, &err), err, ERR_INVALID);
 }
 
-TEST(a_user_without_a_key_lets_nobody_in)
+TEST(a_user_without_a_key_grants_no_access)
 {
     CHECK(!access_key_matches(&(struct user){0}, ""));
     CHECK(!access_key_matches(&(struct user){.key.file = "not-read"}, "not-read"));

@@ -64,7 +64,7 @@ TEST(operations_take_their_time)
     tear_down(&b);
 }
 
-TEST(changes_are_told_once)
+TEST(changes_are_reported_once)
 {
     struct bench b;
 

@@ -142,7 +142,7 @@ TEST(holders_are_listed_with_what_they_are)
     attachment_free(quad);
 }
 
-TEST(where_nothing_was_attached_nobody_is)
+TEST(without_attached_devices_there_are_no_users)
 {
     AUTO(mem) char *folder = fresh_folder();
     AUTO(lock_records) struct lock_records holders = {0};

@@ -34,7 +34,7 @@ static struct lock_records held_by(const struct lock_record *items, size_t count
 /* reference, 6.4: box headed "Partition: p1 (gcd:0) [active] has 8 reconfigurable IPUs"; columns "IPU-M |
  * Serial | IPU-M SW | Server version | ICU FW | Type | ID | IPU# | Routing"; a rule between machines; "No
  * attached processes in partition p1". */
-TEST(eight_ipus_and_nobody)
+TEST(eight_unused_ipus)
 {
     AUTO(machines) struct machines p1 = machines_make("p1", two, 8);
     AUTO(str) struct str out = {0};

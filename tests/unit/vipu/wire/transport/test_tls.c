@@ -125,7 +125,7 @@ TEST(records_arrive_in_pieces_of_any_size)
     }
 }
 
-TEST(nothing_that_was_sealed_stays_inside)
+TEST(nothing_of_a_sealed_message_stays_in_the_buffer)
 {
     struct pair pair = pair_new("localhost", "localhost");
     AUTO(str) struct str sealed = {0};

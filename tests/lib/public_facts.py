@@ -51,7 +51,7 @@ def reasons_of(page):
     return dict(re.findall(r"^\| (.+?) \| (.+?) \|$", section, flags=re.MULTILINE))
 
 
-class Record:
+class PublicFacts:
     """The facts of a folder below tests/; `sources` are where tests may quote them, `pages` where reasons stand."""
 
     def __init__(self, folder, sources, pages):

@@ -1,4 +1,4 @@
-"""Who uses the operator while a test looks at something else."""
+"""Clients that use the operator while a test observes something else."""
 
 import json
 import threading
@@ -7,7 +7,7 @@ import kube
 from jobs import job
 from stack import IMAGE
 
-APPLIERS = 3
+CLIENTS = 3
 # Prints status and text of a page. The certificate is the operator's own, which clients cannot verify.
 ASK = """
 import ssl, sys, urllib.error, urllib.request
@@ -22,12 +22,12 @@ print(answer.status, answer.read().decode())
 """
 
 
-class Appliers:
-    """People who create jobs (dry run), one after the other, as long as it lasts; what they are told when it fails."""
+class DryRunClients:
+    """Threads that create jobs (dry run), one after the other, until the block ends; `failures` has the errors."""
 
     def __init__(self, kubectl):
         self._kubectl, self._end, self.count, self.failures = kubectl, threading.Event(), 0, []
-        self._threads = [threading.Thread(target=self._apply, args=(n,)) for n in range(APPLIERS)]
+        self._threads = [threading.Thread(target=self._apply, args=(n,)) for n in range(CLIENTS)]
 
     def _apply(self, number):
         text = json.dumps(job(f"applied-{number}", "true"))
@@ -44,7 +44,7 @@ class Appliers:
 
     def wait_for_more(self):
         so_far = self.count
-        kube.wait_for("jobs are applied", lambda: self.count > so_far + 5 * APPLIERS, 120)
+        kube.wait_for("jobs are applied", lambda: self.count > so_far + 5 * CLIENTS, 120)
 
     def __exit__(self, *_):
         self._end.set()
