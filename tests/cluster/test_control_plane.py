@@ -117,7 +117,7 @@ def test_what_is_not_known_is_refused_in_one_sentence(deployment):
     assert "Cluster 'nowhere' not found" in refused(deployment, "load", "x.tar", "--name", "nowhere")
     assert "is not a valid cluster name" in refused(deployment, "up", "--name", "../etc")
     assert "--no-node" in refused(deployment, "up", "--bare")
-    assert "'1.29' is not a Kubernetes version: expected one such as v1.29.6" in refused(
+    assert "'1.29' is not a Kubernetes version: expected one such as v1.29.2" in refused(
         deployment, "build", "--kubernetes", "1.29")
 
 

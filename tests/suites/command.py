@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print the suites and run none")
     parser.add_argument("--kubernetes", metavar="VERSION",
-                        help="run against the control plane of this version, such as v1.29.6, which is built first; without a "
+                        help="run against the control plane of this version, such as v1.29.2, which is built first; without a "
                              "NAME, the suite component")
     parser.add_argument("names", metavar="NAME", nargs="*", help="what to run")
     return parser

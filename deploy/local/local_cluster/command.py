@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     command("bin", _bin, "print the path of the folder with kubectl, helm (4), helm3 and the Kubernetes programs", named=False)
     build = command("build", _build, "build and cache the programs without starting a cluster", named=False)
     build.add_argument("--kubernetes", metavar="VERSION",
-                       help="build the control plane of this version instead, such as v1.29.6, and print its folder, "
+                       help="build the control plane of this version instead, such as v1.29.2, and print its folder, "
                             "for KUBEBUILDER_ASSETS")
     return parser
 

@@ -19,9 +19,9 @@ COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
 def control_plane(version: str) -> Path:
-    """The folder with etcd and the control plane of this version, such as v1.29.6; built now if it is not cached."""
+    """The folder with etcd and the control plane of this version, such as v1.29.2; built now if it is not cached."""
     if not re.fullmatch(r"v1\.\d+\.\d+", version):
-        raise UserError(f"'{version}' is not a Kubernetes version: expected one such as v1.29.6.")
+        raise UserError(f"'{version}' is not a Kubernetes version: expected one such as v1.29.2.")
     home = paths.cache_home()
     folder = home / f"control-plane-{version}"
     locks.build_once(folder, home / "control-plane.lock", "another command is building a control plane",
