@@ -135,7 +135,7 @@ def ask(tmp_path):
     return judged
 
 
-def told(case):
+def expected(case):
     """What a reader of the alert has before them."""
     severity, summary, description = TEXTS[case.alert]
     words = case.labels | {"time": case.time}
@@ -151,7 +151,7 @@ def test_an_alert_fires_when_it_should(ask, groups, case):
     done = ask(own, case.series, minutes)
     assert done.returncode == 0, done.stderr
     firing = [moment["firing"] for moment in json.loads(done.stdout)]
-    assert firing == ([[], [output(case)]] if case.fires_at else [[]])
+    assert firing == ([[], [expected(case)]] if case.fires_at else [[]])
 
 
 def test_every_alert_is_seen_to_fire_and_to_be_silent(groups):

@@ -31,14 +31,14 @@ def in_sentences(program):
 
 @pytest.mark.parametrize("program, general", [("kubectl", ["options"]), ("helm", ["--help"])])
 def test_commands_in_sentences_have_verbs_and_options_that_there_are(programs, program, general):
-    def told(*words):
+    def run(*words):
         return subprocess.run([programs / program, *words], capture_output=True, text=True, timeout=300)
 
-    everywhere, helps = output(*general).stdout, {}
+    everywhere, helps = run(*general).stdout, {}
     for page, words in in_sentences(program):
         verb = words[2] if words[0] == "-n" else words[0]
         if verb not in helps:
-            helps[verb] = output(verb, "--help")
+            helps[verb] = run(verb, "--help")
         assert helps[verb].returncode == 0 and "Usage:" in helps[verb].stdout, f"{page}: {program} {verb}"
         own = words[: words.index("--")] if "--" in words else words
         flags = re.findall(r"(?<!\S)--[a-z-]+", " ".join(own))

@@ -179,19 +179,19 @@ def test_an_operator_continues_with_existing_jobs(helm, another, namespace):
     def of(where):
         return f"--set=controller.watchNamespace={where},admissionWebhooks.enabled=false"
 
-    def told(*values):
+    def error_of(*values):
         done = helm("install", "first", namespace, "--skip-crds", "--set=fullnameOverride=other", *values)
         return "" if done.returncode == 0 else done.stderr
 
     with another(DEPLOYMENT):
-        assert "this release runs the jobs of all namespaces; this cannot be changed on upgrade" in output(of(namespace))
-        assert output() == ""
+        assert "this release runs the jobs of all namespaces; this cannot be changed on upgrade" in error_of(of(namespace))
+        assert error_of() == ""
         refused = helm("install", "second", namespace, "--skip-crds", "--set=fullnameOverride=other", of(namespace))
         assert f"namespace {namespace}: release first is already installed here" in refused.stderr
         assert "Nothing was installed, except possibly the IPUJob CRD" in refused.stderr
     with another(DEPLOYMENT, of("default")):
-        assert "this release runs the jobs of namespace default; this cannot be changed on upgrade" in output(of(namespace))
-        assert output(of("default")) == output() == ""
+        assert "this release runs the jobs of namespace default; this cannot be changed on upgrade" in error_of(of(namespace))
+        assert error_of(of("default")) == error_of() == ""
 
 
 @pytest.mark.parametrize("values, kinds", [(CERTIFIED, ("Certificate", "Issuer")), (EVERYTHING, ("ServiceMonitor", "PrometheusRule"))],

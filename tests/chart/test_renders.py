@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import yaml
 
-from conftest import CHART, ROOT
+from conftest import CHART
 from renders import CERTIFIED, EVERYTHING, GOLDEN, NAMESPACED, objects, render
 from values_table import merged
 

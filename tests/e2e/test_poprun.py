@@ -65,8 +65,8 @@ def test_deleting_the_job_ends_its_instances(namespace, start):
     """SIGTERM reaches poprun, mpirun and the instances, which have time to do something about it."""
     traps = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
     patience = '--mpi-global-args "--mca odls_base_sigkill_timeout 5"'
-    made = start(job("stopped", f'exec poprun {patience} --num-instances 2 --num-replicas 2 bash -c "{traps}"', ipus=2,
-                     container=MEMORY, pod={"terminationGracePeriodSeconds": 30}))
+    start(job("stopped", f'exec poprun {patience} --num-instances 2 --num-replicas 2 bash -c "{traps}"', ipus=2,
+              container=MEMORY, pod={"terminationGracePeriodSeconds": 30}))
     kube.wait_for("both instances run", lambda: namespace.attempt("logs", "stopped-worker-0").stdout.count("ready") == 2)
     with namespace.start("logs", "--follow", "stopped-worker-0") as follower:
         lines = follower.stdout

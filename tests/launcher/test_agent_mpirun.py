@@ -9,7 +9,7 @@ from pathlib import Path
 import secret_leaks
 import pytest
 
-from agents import address, descendants, kill, marked, sleeper
+from agents import descendants, kill, marked, sleeper
 from processes import DEADLINE_S, await_until, children
 
 WORKERS = 3

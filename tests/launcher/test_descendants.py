@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from processes import DEADLINE_S, await_until, children, is_running, python, stat
+from processes import DEADLINE_S, await_until, children, python, stat
 
 # Signals are blocked before a process reports that it is ready, and waited for: a Python handler would wait for a
 # blocking call that began just after the signal.

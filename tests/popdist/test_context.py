@@ -12,7 +12,7 @@ def context(compiled):
     return compiled("context.cpp", "g++", "-std=c++11")
 
 
-def told(context, what, **variables):
+def output(context, what, **variables):
     return subprocess.run([context, what], env=runs.clean_environment(**variables), capture_output=True, text=True,
                           check=True, timeout=runs.DEADLINE_S).stdout  # fmt: skip
 

@@ -71,7 +71,8 @@ class Suite:
 
 PROCESSOR, SIMULATION = "processor", "simulation"
 SUITES = [
-    Suite("arch", "include rules, purity of the core, documented messages", (Ctest("release", "arch"),), 1, PROCESSOR),
+    Suite("arch", "include rules, purity of the core, documented messages, names in Python",
+          (Ctest("release", "arch"), Pytest(("arch",))), 1, PROCESSOR),
     Suite("unit", "unit tests and fuzz corpora, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 8, PROCESSOR),
     Suite("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 8, PROCESSOR),
     Suite("sim", "simulation with 1,000 fault seeds, and at scale", (Ctest("release", "sim"),), 15, SIMULATION),

@@ -189,4 +189,4 @@ def _send_reports() -> None:
 
 _send_reports()
 
-from . import collectives  # noqa: E402
+from . import collectives as collectives  # noqa: E402

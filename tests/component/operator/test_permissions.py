@@ -11,7 +11,7 @@ from test_admission import WITH_WEBHOOKS, Webhooks, create, job
 from test_given_certificate import WITH_GIVEN
 from test_orphans import make, vendors_job, verb, wait_seen
 from waiting import until
-from world import ACCOUNT, NAME, OPERATOR_NS, container
+from world import ACCOUNT, OPERATOR_NS, container
 
 USER = f"system:serviceaccount:{OPERATOR_NS}:{ACCOUNT}"
 # Asked of the authorizer and not of the server: test_owner_references_need_their_right.

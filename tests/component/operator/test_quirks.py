@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from quirky_vipu import Code, QuirkyVipu, Traits, pb
-from waiting import until
 from world import pod_template
 
 LABEL = "vipu-ctrl"

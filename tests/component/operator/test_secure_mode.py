@@ -104,7 +104,7 @@ def test_no_key_of_a_launch_is_logged(world, vipu, form):
     world.start_operator(vipu.address, "--log-level", "debug", "--log-format", form)
     job = world.job("led", workersPerJobInstance="2", launcher={"command": ["mpirun"]},
                     restartPolicy={"type": "OnFailure", "backOffLimit": 1})
-    workers = job.run_pods(2)
+    job.run_pods(2)
     keys = launch_keys(world)
     assert len(keys) == 2 and {len(key) for key in keys} == {32}
     launcher = until(lambda: job.pods().get("led-launcher"), "there is a launcher", tell=world.tell)
