@@ -379,8 +379,6 @@ static int run(struct app *app)
              KV("identity", app->client_config.origin), KV("namespace", operator_ns(app)),
              KVF("vipu_controllers", "%zu", app->options.controllers.count),
              KVF("health_port", "%u", (unsigned)pages_port(app->pages)));
-    if (app->client_config.insecure)
-        log_warn("TLS verification of the API server is disabled (insecure-skip-tls-verify)");
     on_tidy(&app->tidy);
     loop_run(app->loop);
     log_requests(app);

@@ -19,9 +19,9 @@
 MUST_USE cJSON *json_parse(struct slice text, struct err *err);
 char *json_print(const cJSON *node);        /* compact, owned by the caller */
 char *json_print_pretty(const cJSON *node); /* owned by the caller */
-bool json_equal(const cJSON *a,
-                const cJSON *b); /* deep copy; object order does not matter; NULL equals only NULL */
-cJSON *json_dup(const cJSON *node);
+/* The order of an object's members does not matter. NULL equals only NULL. */
+bool json_equal(const cJSON *a, const cJSON *b);
+cJSON *json_dup(const cJSON *node); /* deep copy, owned by the caller */
 
 static inline void json_auto(cJSON **doc)
 {

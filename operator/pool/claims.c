@@ -261,7 +261,9 @@ static void start_waiting_text(const struct claim *claim, struct str *text)
 static void report_far_behind(const struct claim *claim, const struct claims_controller *c, struct str *text)
 {
     start_waiting_text(claim, text);
-    str_addf(text, "%d or more instances ahead in the queue for controller %s; see /queue on the operator",
+    str_addf(text,
+             "%d or more instances ahead in the queue of V-IPU controller %s; the operator's /queue endpoint "
+             "lists them",
              CLAIMS_POSITIONS, c->name);
 }
 
@@ -285,14 +287,19 @@ static void report_queued(const struct claim *claim, const struct claims_control
     wait->total_ipus = c->pool->total_ipus;
     wait->fitting_partitions = verdict->fitting_partitions;
     start_waiting_text(claim, text);
-    str_addf(text, "controller %s has %u of %u IPUs free", c->name, wait->free_ipus, wait->total_ipus);
+    str_addf(text, "V-IPU controller %s has %u of %u IPUs free", c->name, wait->free_ipus, wait->total_ipus);
     report_free_blocks(wait, text);
     if (is_first)
         report_holders(c, wait, text);
-    if (verdict->granted_ipus) /* they have no record yet that would name them as holders */
-        str_addf(text, "; %u just granted to jobs ahead in the queue", verdict->granted_ipus);
+    if (verdict->granted_ipus) { /* they have no record yet that would name them as holders */
+        str_adds(text, "; ");
+        str_add_count(text, verdict->granted_ipus, "IPU", NULL);
+        str_adds(text, " just granted to jobs ahead in the queue");
+    }
     if (!is_first) {
-        str_addf(text, "; %u ahead in the queue, the first is %s", verdict->position - 1, verdict->first);
+        str_adds(text, "; ");
+        str_add_count(text, verdict->position - 1, "instance", NULL);
+        str_addf(text, " ahead in the queue, the first is %s", verdict->first);
         strv_push(&wait->blockers, verdict->first);
     }
 }

@@ -73,13 +73,13 @@ def test_replicas_are_spread_over_nodes_by_default(render):
     (spread,) = manager(objects)["topologySpreadConstraints"]
     assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
     assert spread["labelSelector"]["matchLabels"].items() <= labels_of(objects, "ipu-operator").items()
-    (output,) = MAXIMAL["controller"]["topologySpreadConstraints"]
+    (given,) = MAXIMAL["controller"]["topologySpreadConstraints"]
     everything = render(EVERYTHING)
     (made,) = manager(everything, "ipu")["topologySpreadConstraints"]
     selector = made.pop("labelSelector")
-    assert made == output, "but for the pods that it counts, without which it would count none"
+    assert made == given, "but for the pods that it counts, without which it would count none"
     assert selector["matchLabels"].items() <= labels_of(everything, "ipu").items()
-    own = {**output, "labelSelector": {"matchLabels": {"a": "b"}}}
+    own = {**given, "labelSelector": {"matchLabels": {"a": "b"}}}
     assert manager(render({"controller": {"topologySpreadConstraints": [own]}}))["topologySpreadConstraints"] == [own]
 
 
@@ -154,8 +154,8 @@ def test_network_policies_name_who_may_connect(render):
     of_operator = objects["NetworkPolicy", "ipu-controller-manager"]["spec"]
     senders = [([port["port"] for port in rule["ports"]], rule["from"]) for rule in of_operator["ingress"]]
     asked, others = senders.pop(1)
-    doors = MAXIMAL["networkPolicy"]
-    assert senders == [(["health"], doors["pagesFrom"]), (["metrics"], doors["metricsFrom"]), (["webhooks"], nodes)]
+    policy_values = MAXIMAL["networkPolicy"]
+    assert senders == [(["health"], policy_values["pagesFrom"]), (["metrics"], policy_values["metricsFrom"]), (["webhooks"], nodes)]
     assert asked == ["health"], "which every replica and `helm test` ask"
     pods = [objects["Deployment", "ipu"]["spec"]["template"], objects["Pod", "ipu-self-check"]]
     assert len(others) == len(pods)

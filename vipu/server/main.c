@@ -72,7 +72,7 @@ static const struct opt rows[] = {
      .offset = offsetof(struct options, log_level),
      .fallback = "info",
      .arg = "LEVEL",
-     .help = "least level that is logged",
+     .help = "minimum level of log messages",
      .choices = levels},
     {.flag = "log-json",
      .type = OPT_FLAG,
@@ -96,7 +96,8 @@ static void report(const struct strv *problems)
         (void)fprintf(stderr, "%s\n", problems->items[i]);
 }
 
-/* Reads no further than the first line, and wipes its buffer. */
+/* Reads no further than the first line, and leaves no copy of the key in memory: neither here nor in stdio.
+ */
 static int hash_key(void)
 {
     char line[ACCESS_KEY_MAX_BYTES + 2] = "";
@@ -104,6 +105,7 @@ static int hash_key(void)
     struct err err = {0};
     bool ok;
 
+    (void)setvbuf(stdin, NULL, _IONBF, 0);
     if (fgets(line, sizeof(line), stdin))
         line[strcspn(line, "\r\n")] = '\0';
     ok = access_key_hash(line, &hash, &err);
@@ -182,7 +184,7 @@ int main(int argc, char **argv)
     /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man")) {
         print_manual();
-        return EXIT_SUCCESS;
+        return is_printed() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     switch (opts_parse(&spec, argc, argv, environment, false, &options, &words, &problems)) {
     case OPTS_RUN:

@@ -68,6 +68,6 @@ bool rsh_agent_explain_error(const char *host, const char *agent, const char *pr
                        "host %s cannot be reached: Permission denied; add your public key to its "
                        "~/.ssh/authorized_keys: ssh-copy-id %s",
                        host, host);
-    return err_set(err, ERR_IO, "host %s cannot be reached: %.100s; see what this says: %.60s %s true", host,
-                   *reason ? reason : "no reason was given", agent, host);
+    return err_set(err, ERR_IO, "host %s cannot be reached: %.100s; for details run: %.60s %s true", host,
+                   *reason ? reason : "no reason reported", agent, host);
 }

@@ -21,11 +21,11 @@ static bool await_answer(struct agent_conn *conn, struct err *err)
         if (!agent_conn_process(conn, now_ms, err) || !agent_conn_next_frame(conn, &frame, &got, err))
             return false;
         if (!got && conn->is_closed)
-            return err_set(err, ERR_IO, "it hung up");
+            return err_set(err, ERR_IO, "its agent closed the connection");
         if (!got)
             (void)poll(&ready, 1, poll_timeout_ms(now_ms, agent_conn_deadline_ms(conn)));
     }
-    return frame.type == FRAME_ALIVE || err_set(err, ERR_INVALID, "it sent an invalid answer");
+    return frame.type == FRAME_ALIVE || err_set(err, ERR_INVALID, "its agent sent an invalid response");
 }
 
 static bool ask(struct psk_context *context, const struct envv *env, struct err *err)

@@ -267,7 +267,7 @@ static bool may_send(struct kube_call *call)
         return true;
     if (kube->may_write(kube->gate_ctx))
         return true;
-    err_set(&call->refused, ERR_DENIED, "not sent: this process is not the leader");
+    err_set(&call->refused, ERR_DENIED, "request not sent: this replica is not the leader");
     return false;
 }
 
@@ -318,7 +318,7 @@ static void on_timeout(struct loop_timer *timer)
 {
     struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
 
-    err_set(&call->refused, ERR_TIMEOUT, "not sent: timed out waiting for earlier requests");
+    err_set(&call->refused, ERR_TIMEOUT, "request not sent: timed out waiting for earlier requests");
     finish_unsent(timer);
 }
 

@@ -79,7 +79,8 @@ struct transport *transport_new(struct loop *loop, struct client_config *config,
     transport->user_agent = mem_printf("%s/%s", program, IPU_OPERATOR_VERSION);
     transport->refreshed_ms = loop_now_ms(loop);
     if (config->insecure)
-        log_warn("TLS verification of the API server is disabled", KV("from", config->origin));
+        log_warn("TLS verification of the API server is disabled (insecure-skip-tls-verify)",
+                 KV("from", config->origin));
     if (!pools_make(transport, transport->pools, err)) {
         transport_free(transport);
         return NULL;

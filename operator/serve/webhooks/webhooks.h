@@ -21,7 +21,7 @@ struct webhooks_options {
     const struct strv *names; /* by which the API server reaches it; must outlive it */
 };
 
-/* `kube` may have no write gate: replicas that do not lead answer too. */
+/* `kube` must not have a write gate: replicas that do not lead answer too. */
 MUST_USE struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options,
                                        struct err *err);
 void webhooks_free(struct webhooks *webhooks); /* not from inside a callback of the loop */

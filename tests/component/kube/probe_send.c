@@ -107,12 +107,10 @@ void probe_create(struct probe *probe)
                         on_created, &batch);
     }
     loop_run(probe->loop);
-    printf("created %u failed %u in %lld ms %s\n", probe->options->count - batch.left, batch.failed,
+    printf("created %u failed %u in %lld ms %s\n", probe->options->count - batch.failed, batch.failed,
            (long long)(loop_clock_ms() - start_ms), batch.message);
     probe_print_counters(probe);
 }
-
-static void stop_when_sent(struct loop_timer *timer);
 
 struct event_run {
     struct probe *probe;

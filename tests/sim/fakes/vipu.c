@@ -363,7 +363,7 @@ static void post(struct vipu_call *call, struct rpc_message *message)
 
     if (is_write(call->method) && call->client->may_send &&
         !call->client->may_send(call->client->may_send_ctx)) {
-        end_soon(call, ERR_DENIED, false, "not sent: this process is not the leader");
+        end_soon(call, ERR_DENIED, false, "request not sent: this replica is not the leader");
         rpc_message_free(message);
         return;
     }

@@ -22,7 +22,9 @@ struct script {
     struct str text;
 };
 
-static const struct kube_resource *const RESOURCES[] = {&KUBE_CONFIGMAPS, &KUBE_IPUJOBS, &KUBE_PODS};
+enum kind { CONFIGMAP, IPUJOB, POD };
+static const struct kube_resource *const RESOURCES[] = {
+    [CONFIGMAP] = &KUBE_CONFIGMAPS, [IPUJOB] = &KUBE_IPUJOBS, [POD] = &KUBE_PODS};
 static const char *const NAMES[] = {"a", "b", "c"};
 
 static uint32_t roll(struct script *s, uint32_t sides)
@@ -117,17 +119,28 @@ static cJSON *new_object(size_t kind, const char *name, bool held, bool marked)
     return object;
 }
 
-/* The target: any object, this object, another one, this version, an old one. */
-static void put_conditions(struct script *s, cJSON *metadata, const cJSON *last, uint32_t which)
+/* What a write requires of the object that it finds. */
+enum precondition { NO_CONDITION, SAME_UID, OTHER_UID, SAME_VERSION, OLD_VERSION, PRECONDITIONS };
+
+static void put_precondition(struct script *s, cJSON *metadata, const cJSON *last, enum precondition which)
 {
-    if (which == 1)
+    switch (which) {
+    case SAME_UID:
         json_put_str(metadata, "uid", json_str(last, "metadata/uid", "none"));
-    else if (which == 2)
+        break;
+    case OTHER_UID:
         json_put_str(metadata, "uid", "00000000-0000-0000-0000-000000000000");
-    else if (which == 3)
+        break;
+    case SAME_VERSION:
         json_put_str(metadata, "resourceVersion", json_str(last, "metadata/resourceVersion", NULL));
-    else if (which == 4)
-        json_put_str(metadata, "resourceVersion", s->begun_versions[0]);
+        break;
+    case OLD_VERSION:
+        json_put_str(metadata, "resourceVersion", s->begun_versions[CONFIGMAP]);
+        break;
+    case NO_CONDITION:
+    case PRECONDITIONS:
+        break;
+    }
 }
 
 /* ---- operations ---- */
@@ -136,7 +149,7 @@ static void create(struct script *s, size_t kind, size_t name)
 {
     static const char *const dry[] = {"dryRun", "All", NULL};
     /* No pods: the pod garbage collector would take an interest in those that are held. */
-    bool held = roll(s, 3) == 0 && kind != 2, marked = roll(s, 2) == 0, is_dry = roll(s, 4) == 0;
+    bool held = roll(s, 3) == 0 && kind != POD, marked = roll(s, 2) == 0, is_dry = roll(s, 4) == 0;
     AUTO(json) cJSON *body = new_object(kind, NAMES[name], held, marked);
 
     printf("create %s %s%s%s%s", RESOURCES[kind]->plural, NAMES[name], held ? " held" : "",
@@ -168,22 +181,24 @@ static void patch(struct script *s, size_t kind, size_t name)
 {
     AUTO(json) cJSON *body = json_object();
     cJSON *metadata = json_put_object(body, "metadata");
-    uint32_t which = roll(s, 5), what = roll(s, 4), value = roll(s, 2);
+    enum precondition which = roll(s, PRECONDITIONS);
+    enum { LABEL, FINALIZERS, SUSPEND, STATUS, CHANGES } what = roll(s, CHANGES);
+    uint32_t value = roll(s, 2);
 
     printf("patch %s %s condition=%u what=%u value=%u", RESOURCES[kind]->plural, NAMES[name], which, what,
            value);
-    put_conditions(s, metadata, s->last[kind][name], which);
-    if (what == 0) {
+    put_precondition(s, metadata, s->last[kind][name], which);
+    if (what == LABEL) {
         json_put_strf(json_put_object(metadata, "labels"), "mark", "%u", value);
-    } else if (what == 1 && kind != 2) {
+    } else if (what == FINALIZERS && kind != POD) {
         cJSON *finalizers = json_put_array(metadata, "finalizers");
 
         /* Taking away what is not there changes who manages the field, and that has a version, too. */
         if (value || !json_at(s->last[kind][name], "metadata/finalizers"))
             json_push_str(finalizers, FINALIZER);
-    } else if (what == 2 && kind == 1) {
+    } else if (what == SUSPEND && kind == IPUJOB) {
         json_put_bool(json_put_object(body, "spec"), "suspend", value);
-    } else if (what == 3 && kind == 1) { /* the main resource does not take it */
+    } else if (what == STATUS && kind == IPUJOB) { /* the main resource does not take it */
         json_put_strf(json_put_object(metadata, "labels"), "mark", "sneaks-%u", ++s->sneaks);
         json_put_str(json_put_object(body, "status"), "reason", "Sneaked");
     } else {
@@ -197,27 +212,29 @@ static void patch_status(struct script *s, size_t name)
     AUTO(json) cJSON *body = json_object();
     cJSON *metadata = json_put_object(body, "metadata");
     cJSON *status = json_put_object(body, "status");
-    uint32_t which = roll(s, 5), value = roll(s, 2);
+    enum precondition which = roll(s, PRECONDITIONS);
+    uint32_t value = roll(s, 2);
 
     printf("status %s condition=%u value=%u", NAMES[name], which, value);
-    put_conditions(s, metadata, s->last[1][name], which);
+    put_precondition(s, metadata, s->last[IPUJOB][name], which);
     json_put_i64(status, "desiredReplicas", 1);
     json_put_str(status, "lastMessage", "from the script");
     json_put_strf(status, "reason", "Reason%u", value);
     json_put_bool(json_put_object(body, "spec"), "suspend", true); /* the status does not take it */
-    send_patch(s, 1, name, "status", body);
+    send_patch(s, IPUJOB, name, "status", body);
 }
 
 static void delete_one(struct script *s, size_t kind, size_t name)
 {
     AUTO(json) cJSON *body = json_object();
-    uint32_t which = roll(s, 3), now = roll(s, 2);
+    enum precondition which = roll(s, PRECONDITIONS);
+    uint32_t now = roll(s, 2);
 
     printf("delete %s %s condition=%u now=%u", RESOURCES[kind]->plural, NAMES[name], which, now);
     json_put_str(body, "apiVersion", "v1");
     json_put_str(body, "kind", "DeleteOptions");
-    if (which)
-        put_conditions(s, json_put_object(body, "preconditions"), s->last[kind][name], which);
+    if (which != NO_CONDITION)
+        put_precondition(s, json_put_object(body, "preconditions"), s->last[kind][name], which);
     if (now)
         json_put_i64(body, "gracePeriodSeconds", 0);
     ask(s, &(struct kube_request){

@@ -138,7 +138,7 @@ static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice me
         return false;
     if (!tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
         !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err)) {
-        if (!quirks_of(m)->remove_unknown_succeeds)
+        if (err->kind != ERR_NOT_FOUND || !quirks_of(m)->remove_unknown_succeeds)
             return false;
         reply(rpc, &(struct str){0});
         return true;

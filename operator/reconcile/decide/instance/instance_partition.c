@@ -70,7 +70,7 @@ static void claim_partition(const struct job_view *view, const struct instance_v
         plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
         ret->is_unanswered = true;
         instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
-                            "Creating a partition of %u %s on controller %s", ipus,
+                            "Creating a partition of %u %s on V-IPU controller %s", ipus,
                             ipus == 1 ? "IPU" : "IPUs", inst->granted);
         return;
     case CLAIM_WAITING:
@@ -303,8 +303,8 @@ static void report_partition(const struct job_view *view, const struct instance_
         instance_set_rejected(view, inst, INSTANCE_STARTING, plan, ret);
     else
         instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
-                            "Waiting for controller %s to create partition %s (%u %s)", record->controller,
-                            record->name, record->size, ipus);
+                            "Waiting for V-IPU controller %s to create partition %s (%u %s)",
+                            record->controller, record->name, record->size, ipus);
 }
 
 void decide_starting(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,

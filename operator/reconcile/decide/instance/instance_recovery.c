@@ -35,8 +35,9 @@ void decide_interrupted(const struct job_view *view, const struct instance_view 
                         struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
     run_delete_pods(view, inst, plan);
-    instance_set_result(ret, INSTANCE_STARTING, "Recovering",
-                        "The operator restarted while starting pods; starting over");
+    instance_set_result(
+        ret, INSTANCE_STARTING, "Recovering",
+        "The operator restarted while it created pods; the instance starts again with a new partition");
     if (pods->may_be_running == 0)
         attempt_begin_next(inst, "Interrupted", pods, plan);
 }
@@ -48,7 +49,8 @@ void decide_partition_lost(const struct job_view *view, const struct instance_vi
 {
     run_delete_pods(view, inst, plan);
     instance_set_result(ret, INSTANCE_STARTING, "PartitionLost",
-                        "Partition %s changed or failed while pods were starting; starting over",
+                        "Partition %s changed or failed while pods were starting; the instance starts again "
+                        "with a new partition",
                         inst->record->name);
     if (pods->may_be_running == 0 && !must_back_off(view, inst, plan))
         attempt_begin_next(inst, "PartitionLost", pods, plan);

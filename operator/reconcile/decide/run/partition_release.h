@@ -14,8 +14,8 @@ enum release {
 };
 
 /* Why a record is releasing, unless it is because of a failure. */
-#define RECORD_RELEASED "GivenBack"
-#define RECORD_PODS_REJECTED "PodsRefused"
+#define RECORD_RELEASED "Released"
+#define RECORD_PODS_REJECTED "PodsRejected"
 
 /* Which pods that have ended on their own are kept, for their logs. */
 enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };

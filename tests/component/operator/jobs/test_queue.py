@@ -25,7 +25,7 @@ def test_nothing_passes_the_head(world, vipu):
     world.cluster.next_second()
     small = world.job("small")
     reported = small.wait("Pending", "Queued")["lastMessage"]
-    assert f"1 ahead in the queue, the first is {world.ns}/head" in reported
+    assert f"1 instance ahead in the queue, the first is {world.ns}/head" in reported
     assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
 
     at = {"controller": vipu.address, "freeIpus": 32, "totalIpus": 64}
@@ -44,7 +44,7 @@ def test_nothing_passes_the_head(world, vipu):
           tell=world.tell)
     reported = small.status["lastMessage"]
     assert "0 of 64 IPUs free" in reported and not small.pods()
-    assert f"{world.ns}/head (64 IPUs)" in reported or "64 just granted to jobs ahead in the queue" in reported
+    assert f"{world.ns}/head (64 IPUs)" in reported or "64 IPUs just granted to jobs ahead in the queue" in reported
     world.kubelet.succeed(pod)
     head.wait("Completed")
     small.run_pods(1)

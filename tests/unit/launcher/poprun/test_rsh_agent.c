@@ -61,10 +61,10 @@ static const struct {
      "host h1 cannot be reached: Permission denied; add your public key to its ~/.ssh/authorized_keys: "
      "ssh-copy-id h1"},
     {"Warning: x\nssh: connect to host h1 port 22: Connection refused\n",
-     "host h1 cannot be reached: ssh: connect to host h1 port 22: Connection refused; see what this says: "
+     "host h1 cannot be reached: ssh: connect to host h1 port 22: Connection refused; for details run: "
      "ssh h1 "
      "true"},
-    {"", "host h1 cannot be reached: no reason was given; see what this says: ssh h1 true"},
+    {"", "host h1 cannot be reached: no reason reported; for details run: ssh h1 true"},
 };
 
 TEST(an_error_is_reported_with_its_remedy)

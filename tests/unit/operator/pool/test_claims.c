@@ -118,9 +118,10 @@ TEST(the_oldest_comes_first)
     decide(&s);
     CHECK_STR_EQ(s.claims[0].job, "ns/old");
     check_granted(&s, "ns/old", 0);
-    check_waits(&s, "ns/young", "InsufficientIPUs",
-                "Waiting for 32 IPUs: controller a:8090 has 0 of 64 IPUs free, no free block of this size; "
-                "64 just granted to jobs ahead in the queue");
+    check_waits(
+        &s, "ns/young", "InsufficientIPUs",
+        "Waiting for 32 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; "
+        "64 IPUs just granted to jobs ahead in the queue");
 }
 
 TEST(equal_ages_are_distinguished_by_uid_and_instance)
@@ -162,15 +163,18 @@ TEST(nothing_passes_the_head)
     add_claim(&s, "ns/small", 2, 1);
     add_claim(&s, "ns/tiny", 3, 1);
     decide(&s);
-    check_waits(&s, "ns/large", "InsufficientIPUs",
-                "Waiting for 64 IPUs: controller a:8090 has 32 of 64 IPUs free, no free block of this size; "
-                "in use by ns/first (32 IPUs)");
-    check_waits(&s, "ns/small", "Queued",
-                "Waiting for 1 IPU: controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
-                "this size; 1 ahead in the queue, the first is ns/large");
-    check_waits(&s, "ns/tiny", "Queued",
-                "Waiting for 1 IPU: controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
-                "this size; 2 ahead in the queue, the first is ns/large");
+    check_waits(
+        &s, "ns/large", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller a:8090 has 32 of 64 IPUs free, no free block of this size; "
+        "in use by ns/first (32 IPUs)");
+    check_waits(
+        &s, "ns/small", "Queued",
+        "Waiting for 1 IPU: V-IPU controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
+        "this size; 1 instance ahead in the queue, the first is ns/large");
+    check_waits(
+        &s, "ns/tiny", "Queued",
+        "Waiting for 1 IPU: V-IPU controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
+        "this size; 2 instances ahead in the queue, the first is ns/large");
     CHECK_INT_EQ(verdict_of(&s, "ns/large")->wait.position, 1);
     CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.blockers.items[0], "ns/first");
     CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.position, 3);
@@ -196,7 +200,8 @@ TEST(four_of_those_in_the_way_are_named)
     decide(&s);
     check_waits(
         &s, "ns/one", "InsufficientIPUs",
-        "Waiting for 32 IPUs: controller a:8090 has 1 of 64 IPUs free, no free block of this size; in use by "
+        "Waiting for 32 IPUs: V-IPU controller a:8090 has 1 of 64 IPUs free, no free block of this size; in "
+        "use by "
         "foreign partition other (32 IPUs), ns/a (16 IPUs), ns/b (8 IPUs), ns/c (4 IPUs) and 2 others");
     CHECK_INT_EQ(verdict_of(&s, "ns/one")->wait.blockers.count, CLAIMS_BLOCKERS);
 }
@@ -227,8 +232,9 @@ TEST(a_job_far_back_in_the_queue_gets_a_short_message)
     decide(&s);
     CHECK_INT_EQ(verdict_of(&s, "j")->wait.position, 10);
     check_waits(&s, "k", "Queued",
-                "Waiting for 1 IPU: 10 or more instances ahead in the queue for controller a:1; see /queue "
-                "on the operator");
+                "Waiting for 1 IPU: 10 or more instances ahead in the queue of V-IPU controller a:1; the "
+                "operator's /queue "
+                "endpoint lists them");
     CHECK_INT_EQ(verdict_of(&s, "k")->wait.blockers.count, 0);
 }
 
@@ -273,9 +279,10 @@ TEST(free_ipus_that_do_not_form_a_block_do_not_fit)
     add_claim(&s, "ns/two", 2, 16);
     decide(&s);
     check_granted(&s, "ns/one", 0);
-    check_waits(&s, "ns/two", "InsufficientIPUs",
-                "Waiting for 16 IPUs: controller a:8090 has 15 of 64 IPUs free, no free block of this size; "
-                "32 just granted to jobs ahead in the queue");
+    check_waits(
+        &s, "ns/two", "InsufficientIPUs",
+        "Waiting for 16 IPUs: V-IPU controller a:8090 has 15 of 64 IPUs free, no free block of this size; "
+        "32 IPUs just granted to jobs ahead in the queue");
 }
 
 TEST(who_cannot_use_a_controller_does_not_stand_in_its_way)
@@ -287,8 +294,9 @@ TEST(who_cannot_use_a_controller_does_not_stand_in_its_way)
     add_claim(&s, "ns/large", 1, 64);
     add_claim(&s, "ns/small", 2, 16);
     decide(&s);
-    check_waits(&s, "ns/large", "InsufficientIPUs",
-                "Waiting for 64 IPUs: controller large:1 has 0 of 64 IPUs free, no free block of this size");
+    check_waits(
+        &s, "ns/large", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller large:1 has 0 of 64 IPUs free, no free block of this size");
     check_granted(&s, "ns/small", 0);
 }
 
@@ -331,8 +339,9 @@ TEST(the_controller_where_it_is_first_explains_the_wait)
     add_claim(&s, "ns/bound", 1, 64)->eligible = only_a;
     add_claim(&s, "ns/free", 2, 64);
     decide(&s);
-    check_waits(&s, "ns/free", "InsufficientIPUs",
-                "Waiting for 64 IPUs: controller b:1 has 0 of 64 IPUs free, no free block of this size");
+    check_waits(
+        &s, "ns/free", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller b:1 has 0 of 64 IPUs free, no free block of this size");
 }
 
 /* ---- what is still being dry_run_entry ---- */

@@ -27,7 +27,9 @@ TEST(an_interrupted_start_is_reported_until_its_pods_have_stopped)
     gone->vanished_ms = w->now_ms;
     world_crash(w);
     world_settle(w);
-    check_state(w, "Starting", "Recovering", "The operator restarted while starting pods; starting over");
+    check_state(
+        w, "Starting", "Recovering",
+        "The operator restarted while it created pods; the instance starts again with a new partition");
     CHECK(slow->deleting);
     slow->node_silent = false;
     world_settle(w);
@@ -48,7 +50,8 @@ TEST(a_partition_that_was_changed_between_two_starts_is_reported)
     while (!str_eq(world_said(w, "reason"), "PartitionLost"))
         CHECK(world_advance(w));
     check_state(w, "Starting", "PartitionLost",
-                "Partition p-job-ns-0 changed or failed while pods were starting; starting over");
+                "Partition p-job-ns-0 changed or failed while pods were starting; the instance starts again "
+                "with a new partition");
     CHECK(strv_has(&w->event_reasons, "PartitionLost"));
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
