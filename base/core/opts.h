@@ -31,6 +31,16 @@ struct opt {
     const char *const *choices; /* OPT_CHOICE, NULL-terminated; for OPT_STR: what shell completion offers */
 };
 
+/* Rows of a table. Other fields may follow the help text: .env = "VIPU_CLI_API_HOST". */
+#define OPT_VALUE(flag_, type_, offset_, arg_, ...)                                                          \
+    {                                                                                                        \
+        .flag = (flag_), .type = (type_), .offset = (offset_), .arg = (arg_), .help = __VA_ARGS__            \
+    }
+#define OPT_SWITCH(flag_, offset_, ...)                                                                      \
+    {                                                                                                        \
+        .flag = (flag_), .type = OPT_FLAG, .offset = (offset_), .help = __VA_ARGS__                          \
+    }
+
 struct opts_spec {
     const char *program;
     const char *usage;      /* after "Usage: ", may have several lines */

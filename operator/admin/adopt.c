@@ -13,11 +13,8 @@ struct settings {
 };
 
 static const struct opt ROWS[] = {
-    {.flag = "job",
-     .type = OPT_STR,
-     .offset = offsetof(struct settings, job),
-     .arg = "NAMESPACE/NAME",
-     .help = "IPUJob that adopts the partition"},
+    OPT_VALUE("job", OPT_STR, offsetof(struct settings, job), "NAMESPACE/NAME",
+              "IPUJob that adopts the partition"),
     SYNC_CLIENT_PARTITION_ROWS,
     SYNC_CLIENT_NAMESPACE_ROW,
     SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),

@@ -21,12 +21,8 @@ struct settings {
 #define AT(field) offsetof(struct settings, field)
 
 static const struct opt ROWS[] = {
-    {.flag = "file",
-     .type = OPT_STR,
-     .offset = AT(file),
-     .arg = "FILE",
-     .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml",
-     .help = "CustomResourceDefinition of IPUJobs, as YAML or JSON"},
+    OPT_VALUE("file", OPT_STR, AT(file), "FILE", "CustomResourceDefinition of IPUJobs, as YAML or JSON",
+              .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml"),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };

@@ -17,14 +17,8 @@ struct settings {
 
 static const struct opt ROWS[] = {
     SYNC_CLIENT_PARTITION_ROWS,
-    {.flag = "seconds",
-     .type = OPT_U32,
-     .offset = offsetof(struct settings, seconds),
-     .fallback = "120",
-     .arg = "SECONDS",
-     .help = "Seconds to wait for the release",
-     .min = 1,
-     .max = 86400},
+    OPT_VALUE("seconds", OPT_U32, offsetof(struct settings, seconds), "SECONDS",
+              "Seconds to wait for the release", .fallback = "120", .min = 1, .max = 86400),
     SYNC_CLIENT_NAMESPACE_ROW,
     SYNC_CLIENT_URL_ROWS(offsetof(struct sync_client_settings, operator_url)),
     SUBCOMMAND_ACCESS_ROWS,

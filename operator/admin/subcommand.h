@@ -20,15 +20,10 @@ struct subcommand_access {
 };
 
 #define SUBCOMMAND_ACCESS_ROWS                                                                               \
-    {.flag = "kubeconfig",                                                                                   \
-     .type = OPT_STR,                                                                                        \
-     .offset = offsetof(struct subcommand_access, kubeconfig),                                               \
-     .arg = "FILE",                                                                                          \
-     .help = "Kubeconfig file; default: service account of the pod, then KUBECONFIG, then ~/.kube/config"},  \
-    {                                                                                                        \
-        .flag = "context", .type = OPT_STR, .offset = offsetof(struct subcommand_access, context),           \
-        .arg = "NAME", .help = "Context of the kubeconfig"                                                   \
-    }
+    OPT_VALUE("kubeconfig", OPT_STR, offsetof(struct subcommand_access, kubeconfig), "FILE",                 \
+              "Kubeconfig file; default: service account of the pod, then KUBECONFIG, then ~/.kube/config"), \
+        OPT_VALUE("context", OPT_STR, offsetof(struct subcommand_access, context), "NAME",                   \
+                  "Context of the kubeconfig")
 
 /* Runs the subcommand on settings that the spec's rows have filled, and that are released afterwards;
  * returns the exit status. */

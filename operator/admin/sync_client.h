@@ -26,35 +26,21 @@ struct sync_client_settings {
 
 /* Options of subcommands that change one partition. */
 #define SYNC_CLIENT_PARTITION_ROWS                                                                           \
-    {.flag = "dry-run",                                                                                      \
-     .type = OPT_FLAG,                                                                                       \
-     .offset = offsetof(struct sync_client_settings, dry_run),                                               \
-     .fallback = "false",                                                                                    \
-     .help = "Print what would be done without changing anything"},                                          \
-    {                                                                                                        \
-        .flag = "controller", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, controller),  \
-        .arg = "HOST:PORT",                                                                                  \
-        .help = "V-IPU controller of the partition, if several have a partition with this ID"                \
-    }
+    OPT_SWITCH("dry-run", offsetof(struct sync_client_settings, dry_run),                                    \
+               "Print what would be done without changing anything", .fallback = "false"),                   \
+        OPT_VALUE("controller", OPT_STR, offsetof(struct sync_client_settings, controller), "HOST:PORT",     \
+                  "V-IPU controller of the partition, if several have a partition with this ID")
 
 /* Namespace of the records. */
 #define SYNC_CLIENT_NAMESPACE_ROW                                                                            \
-    {                                                                                                        \
-        .flag = "namespace", .type = OPT_STR, .offset = offsetof(struct sync_client_settings, ns),           \
-        .arg = "NAME", .help = "Namespace of the operator; default: namespace of the pod or of the context"  \
-    }
+    OPT_VALUE("namespace", OPT_STR, offsetof(struct sync_client_settings, ns), "NAME",                       \
+              "Namespace of the operator; default: namespace of the pod or of the context")
 
 /* URL of the operator's endpoints: a row of every command that reads them, and its old spelling. */
 #define SYNC_CLIENT_URL_ROWS(at)                                                                             \
-    {.flag = "operator-url",                                                                                 \
-     .type = OPT_STR,                                                                                        \
-     .offset = (at),                                                                                         \
-     .fallback = "http://localhost:8081",                                                                    \
-     .arg = "URL",                                                                                           \
-     .help = "URL of the operator's endpoints"},                                                             \
-    {                                                                                                        \
-        .flag = "pages", .type = OPT_STR, .offset = (at), .arg = "URL"                                       \
-    }
+    OPT_VALUE("operator-url", OPT_STR, (at), "URL", "URL of the operator's endpoints",                       \
+              .fallback = "http://localhost:8081"),                                                          \
+        OPT_VALUE("pages", OPT_STR, (at), "URL", NULL)
 
 /* Runs the subcommand. False without an error: the problems are already printed. */
 typedef bool (*sync_client_fn)(struct sync_client *client, const void *settings, struct err *err);

@@ -28,11 +28,9 @@ char *program_home_folder(const struct program *program);
 
 /* For the table of the struct `owner`, which has a char *run_dir. */
 #define PROGRAM_RUN_DIR_ROW(owner)                                                                           \
-    {                                                                                                        \
-        .flag = "run-dir", .env = ATTACH_FOLDER_ENV, .type = OPT_STR, .offset = offsetof(owner, run_dir),    \
-        .arg = "DIR",                                                                                        \
-        .help =                                                                                              \
-            "directory where programs of this host lock their devices (default: /run/ipuof or /tmp/ipuof)"   \
-    }
+    OPT_VALUE(                                                                                               \
+        "run-dir", OPT_STR, offsetof(owner, run_dir), "DIR",                                                 \
+        "directory where programs of this host lock their devices (default: /run/ipuof or /tmp/ipuof)",      \
+        .env = ATTACH_FOLDER_ENV)
 /* The folder of the locks: run_dir, if the option is set. Borrowed. */
 const char *program_lock_folder(const struct program *program, const char *run_dir);

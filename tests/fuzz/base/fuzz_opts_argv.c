@@ -18,27 +18,11 @@ struct target {
 static const char *const choices[] = {"one", "two", NULL};
 
 static const struct opt rows[] = {
-    {.flag = "text",
-     .letter = 't',
-     .env = "E",
-     .type = OPT_STR,
-     .offset = offsetof(struct target, text),
-     .help = "x"},
-    {.flag = "number",
-     .letter = 'n',
-     .env = "E",
-     .type = OPT_U32,
-     .offset = offsetof(struct target, number),
-     .fallback = "3",
-     .min = 2,
-     .max = 9,
-     .help = "x"},
-    {.flag = "flag", .letter = 'f', .type = OPT_FLAG, .offset = offsetof(struct target, flag), .help = "x"},
-    {.flag = "choice",
-     .type = OPT_CHOICE,
-     .choices = choices,
-     .offset = offsetof(struct target, choice),
-     .help = "x"},
+    OPT_VALUE("text", OPT_STR, offsetof(struct target, text), NULL, "x", .letter = 't', .env = "E"),
+    OPT_VALUE("number", OPT_U32, offsetof(struct target, number), NULL, "x", .letter = 'n', .env = "E",
+              .fallback = "3", .min = 2, .max = 9),
+    OPT_SWITCH("flag", offsetof(struct target, flag), "x", .letter = 'f'),
+    OPT_VALUE("choice", OPT_CHOICE, offsetof(struct target, choice), NULL, "x", .choices = choices),
     {0},
 };
 

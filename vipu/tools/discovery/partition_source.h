@@ -38,69 +38,29 @@ enum partition_source_kind partition_source_kind(const struct partition_source *
 bool partition_source_has_controller(const struct partition_source *source);
 
 /* The rows of a program's option table whose struct starts with a struct partition_source. */
-#define SOURCE_AT(field) .offset = offsetof(struct partition_source, field)
+#define SOURCE_AT(field) offsetof(struct partition_source, field)
 #define SOURCE_ROWS                                                                                          \
-    {.flag = "config-path",                                                                                  \
-     .env = "IPUOF_CONFIG_PATH",                                                                             \
-     .type = OPT_STR,                                                                                        \
-     SOURCE_AT(config_path),                                                                                 \
-     .arg = "FILE",                                                                                          \
-     .help = "IPUoF file of the partition; takes precedence over all other settings"},                       \
-        {.flag = "api-host",                                                                                 \
-         .letter = 'H',                                                                                      \
-         .env = "IPUOF_VIPU_API_HOST",                                                                       \
-         .type = OPT_STR,                                                                                    \
-         SOURCE_AT(host),                                                                                    \
-         .arg = "HOST",                                                                                      \
-         .help = "host of the V-IPU controller (default: localhost if a partition is given)"},               \
-        {.flag = "api-port",                                                                                 \
-         .letter = 'P',                                                                                      \
-         .env = "IPUOF_VIPU_API_PORT",                                                                       \
-         .type = OPT_U32,                                                                                    \
-         SOURCE_AT(port),                                                                                    \
-         .fallback = "8090",                                                                                 \
-         .arg = "PORT",                                                                                      \
-         .min = 1,                                                                                           \
-         .max = 65535,                                                                                       \
-         .help = "its port"},                                                                                \
-        {.flag = "partition",                                                                                \
-         .letter = 'p',                                                                                      \
-         .env = "IPUOF_VIPU_API_PARTITION_ID",                                                               \
-         .type = OPT_STR,                                                                                    \
-         SOURCE_AT(partition),                                                                               \
-         .arg = "ID",                                                                                        \
-         .help = "partition ID; required if the controller has several"},                                    \
-        {.flag = "gcd-id",                                                                                   \
-         .env = "IPUOF_VIPU_API_GCD_ID",                                                                     \
-         .type = OPT_U32,                                                                                    \
-         SOURCE_AT(gcd),                                                                                     \
-         .fallback = "0",                                                                                    \
-         .arg = "N",                                                                                         \
-         .max = 65535,                                                                                       \
-         .help = "graph compilation domain of the partition"},                                               \
-        {.flag = "api-timeout",                                                                              \
-         .env = "IPUOF_VIPU_API_TIMEOUT",                                                                    \
-         .type = OPT_U32,                                                                                    \
-         SOURCE_AT(timeout_s),                                                                               \
-         .fallback = "120",                                                                                  \
-         .arg = "SECONDS",                                                                                   \
-         .min = 1,                                                                                           \
-         .max = 86400,                                                                                       \
-         .help = "timeout of a request to the controller"},                                                  \
-        {.flag = "api-user-id",                                                                              \
-         .env = "VIPU_CLI_API_USER_ID",                                                                      \
-         .type = OPT_STR,                                                                                    \
-         SOURCE_AT(user_id),                                                                                 \
-         .arg = "USER",                                                                                      \
-         .help = "user ID, for a controller in secure mode"},                                                \
-        {.flag = "api-access-key",                                                                           \
-         .env = "VIPU_CLI_API_ACCESS_KEY",                                                                   \
-         .type = OPT_STR,                                                                                    \
-         SOURCE_AT(access_key),                                                                              \
-         .arg = "KEY",                                                                                       \
-         .help = "access key of the user"},                                                                  \
-        {.flag = "api-tls", .env = "VIPU_CLI_API_TLS", .type = OPT_FLAG, SOURCE_AT(tls), .help = "use TLS"}, \
-    {                                                                                                        \
-        .flag = "api-ca-cert", .env = "VIPU_CLI_API_CA_CERT", .type = OPT_STR, SOURCE_AT(ca_file),           \
-        .arg = "FILE", .help = "PEM file with CA certificates (default: the system's); implies TLS"          \
-    }
+    OPT_VALUE("config-path", OPT_STR, SOURCE_AT(config_path), "FILE",                                        \
+              "IPUoF file of the partition; takes precedence over all other settings",                       \
+              .env = "IPUOF_CONFIG_PATH"),                                                                   \
+        OPT_VALUE("api-host", OPT_STR, SOURCE_AT(host), "HOST",                                              \
+                  "host of the V-IPU controller (default: localhost if a partition is given)",               \
+                  .letter = 'H', .env = "IPUOF_VIPU_API_HOST"),                                              \
+        OPT_VALUE("api-port", OPT_U32, SOURCE_AT(port), "PORT", "its port", .letter = 'P',                   \
+                  .env = "IPUOF_VIPU_API_PORT", .fallback = "8090", .min = 1, .max = 65535),                 \
+        OPT_VALUE("partition", OPT_STR, SOURCE_AT(partition), "ID",                                          \
+                  "partition ID; required if the controller has several", .letter = 'p',                     \
+                  .env = "IPUOF_VIPU_API_PARTITION_ID"),                                                     \
+        OPT_VALUE("gcd-id", OPT_U32, SOURCE_AT(gcd), "N", "graph compilation domain of the partition",       \
+                  .env = "IPUOF_VIPU_API_GCD_ID", .fallback = "0", .max = 65535),                            \
+        OPT_VALUE("api-timeout", OPT_U32, SOURCE_AT(timeout_s), "SECONDS",                                   \
+                  "timeout of a request to the controller", .env = "IPUOF_VIPU_API_TIMEOUT",                 \
+                  .fallback = "120", .min = 1, .max = 86400),                                                \
+        OPT_VALUE("api-user-id", OPT_STR, SOURCE_AT(user_id), "USER",                                        \
+                  "user ID, for a controller in secure mode", .env = "VIPU_CLI_API_USER_ID"),                \
+        OPT_VALUE("api-access-key", OPT_STR, SOURCE_AT(access_key), "KEY", "access key of the user",         \
+                  .env = "VIPU_CLI_API_ACCESS_KEY"),                                                         \
+        OPT_SWITCH("api-tls", SOURCE_AT(tls), "use TLS", .env = "VIPU_CLI_API_TLS"),                         \
+        OPT_VALUE("api-ca-cert", OPT_STR, SOURCE_AT(ca_file), "FILE",                                        \
+                  "PEM file with CA certificates (default: the system's); implies TLS",                      \
+                  .env = "VIPU_CLI_API_CA_CERT")

@@ -4,23 +4,13 @@
 
 #include "vipu/tools/program.h"
 
-#define AT(field) .offset = offsetof(struct options, field)
+#define AT(field) offsetof(struct options, field)
 
 static const struct opt rows[] = {
-    {.flag = "no-card-info",
-     .type = OPT_FLAG,
-     AT(no_card_info),
-     .help = "show only attached processes, without the table of IPUs"},
-    {.flag = "all-partitions",
-     .letter = 'a',
-     .type = OPT_FLAG,
-     AT(all_partitions),
-     .help = "every partition of the controller, not only the active one"},
-    {.flag = "json",
-     .letter = 'j',
-     .type = OPT_FLAG,
-     AT(json),
-     .help = "print one JSON object instead of tables"},
+    OPT_SWITCH("no-card-info", AT(no_card_info), "show only attached processes, without the table of IPUs"),
+    OPT_SWITCH("all-partitions", AT(all_partitions),
+               "every partition of the controller, not only the active one", .letter = 'a'),
+    OPT_SWITCH("json", AT(json), "print one JSON object instead of tables", .letter = 'j'),
     SOURCE_ROWS,
     PROGRAM_RUN_DIR_ROW(struct options),
     {0},

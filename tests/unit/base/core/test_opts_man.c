@@ -11,16 +11,10 @@ struct sample {
 };
 
 static const struct opt rows[] = {
-    {.flag = "api-host",
-     .letter = 'H',
-     .env = "T_HOST",
-     .type = OPT_STR,
-     .offset = offsetof(struct sample, host),
-     .fallback = "localhost",
-     .arg = "HOST",
-     .help = "where it listens"},
-    {.flag = "quiet", .type = OPT_FLAG, .offset = offsetof(struct sample, quiet), .help = "say less"},
-    {.flag = "host", .type = OPT_STR, .offset = offsetof(struct sample, host)}, /* an old spelling */
+    OPT_VALUE("api-host", OPT_STR, offsetof(struct sample, host), "HOST", "where it listens", .letter = 'H',
+              .env = "T_HOST", .fallback = "localhost"),
+    OPT_SWITCH("quiet", offsetof(struct sample, quiet), "say less"),
+    OPT_VALUE("host", OPT_STR, offsetof(struct sample, host), NULL, NULL), /* an old spelling */
     {0},
 };
 
