@@ -5,20 +5,13 @@
 #include "vipu/server/config/access_keys.h"
 
 const struct setting config_user_settings[] = {
-    {.key = "id", .kind = SETTING_OTHER, .help = "name of the user"},
-    {.key = "access-key",
-     .kind = SETTING_TEXT,
-     .offset = offsetof(struct user_key, plain),
-     .help = "access key of the user, 8 to 512 printable characters without blanks"},
-    {.key = "access-key-file",
-     .kind = SETTING_TEXT,
-     .offset = offsetof(struct user_key, file),
-     .help = "file that contains only the access key"},
-    {.key = "access-key-hash",
-     .kind = SETTING_TEXT,
-     .offset = offsetof(struct user_key, hash),
-     .help = "hash of the access key, as printed by vipu-server --hash-key"},
-    {.key = "allocations", .kind = SETTING_OTHER, .help = "list of allocations that the user may use"},
+    SETTING("id", SETTING_OTHER, "name of the user"),
+    SETTING("access-key", AS_TEXT(struct user_key, plain),
+            "access key of the user, 8 to 512 printable characters without blanks"),
+    SETTING("access-key-file", AS_TEXT(struct user_key, file), "file that contains only the access key"),
+    SETTING("access-key-hash", AS_TEXT(struct user_key, hash),
+            "hash of the access key, as printed by vipu-server --hash-key"),
+    SETTING("allocations", SETTING_OTHER, "list of allocations that the user may use"),
     {0},
 };
 

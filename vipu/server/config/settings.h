@@ -29,6 +29,18 @@ struct setting {
     const char *const *words; /* ends with NULL */
 };
 
+/* Rows of a table: SETTING("stall", AS_FLAG(struct faults, stall), "hold all calls", .fallback = "false"). */
+#define SETTING(key_, kind_, ...)                                                                            \
+    {                                                                                                        \
+        .key = (key_), .kind = kind_, .help = __VA_ARGS__                                                    \
+    }
+#define AS_NUMBER(type, field, min_, max_)                                                                   \
+    SETTING_NUMBER, .offset = offsetof(type, field), .min = (min_), .max = (max_)
+#define AS_FLAG(type, field) SETTING_FLAG, .offset = offsetof(type, field)
+#define AS_TEXT(type, field) SETTING_TEXT, .offset = offsetof(type, field)
+#define AS_WORD(type, field, words_) SETTING_WORD, .offset = offsetof(type, field), .words = (words_)
+#define AS_ADDRESS(type, field) SETTING_ADDRESS, .offset = offsetof(type, field)
+
 /* The rows that are allowed under one path, such as "clusters[]."; rows end with key NULL. */
 struct setting_group {
     const char *path;
