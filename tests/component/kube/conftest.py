@@ -1,5 +1,6 @@
 """What the tests of the Kubernetes client share. BUILD_DIR names the build whose kube_probe is used (build/dev)."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from scripted import ScriptedServer, kubeconfig_for  # noqa: E402
 
 CLUSTER = ROOT / "deploy" / "cluster"
 NAME = workers.cluster_name("kube-component")
+numbers = itertools.count(1)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -107,7 +109,8 @@ def cluster():
 
 @pytest.fixture
 def namespace(cluster, request):
-    name = "t-" + request.node.name.replace("_", "-")[:50].strip("-").lower()
+    # A test that is run again has another one: the first may still be terminating.
+    name = f"t{next(numbers)}-" + request.node.name.replace("_", "-")[:50].strip("-").lower()
     cluster.kubectl("create", "namespace", name)
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")

@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from probe import DEADLINE, number
 
 CRD = """
@@ -21,6 +23,7 @@ spec:
 """
 
 
+@pytest.mark.since_kubernetes(1, 34)  # streaming lists
 def test_objects_come_change_and_go(cluster, namespace, probe_of):
     probe = probe_of(cluster.kubeconfig, "-n", namespace, "--selector", "app=probe", "watch", "configmaps")
     probe.wait("synced 0")

@@ -242,6 +242,7 @@ def test_mistakes_in_the_launchers_variables_are_named(webhooks):
         "0].valueFrom", "0].valueFrom.secretKeyRf", "1].valueFrom", "1].valueFrom.fieldRef.fieldPath", "2].vlaue")}
 
 
+@pytest.mark.since_kubernetes(1, 33)  # user namespaces
 def test_a_quota_that_fits_the_workers_but_not_their_launcher_is_reported(webhooks):
     workers = pod_template(container(volumeDevices=[{"name": "disk", "devicePath": "/data"}]),
                            volumes=[{"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}], hostNetwork=True)
@@ -359,7 +360,7 @@ class Load:
             try:
                 create(self._webhooks, job(f"load-{number}"), "?dryRun=All")
                 self.answers[number] += 1
-            except Exception as wrong:  # noqa: BLE001: whatever it is, it is what the test looks for
+            except Exception as wrong:  # noqa: BLE001 - whatever it is, it is what the test looks for
                 self.wrong.append(wrong)
 
     def until_all_answered(self):

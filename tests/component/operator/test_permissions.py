@@ -13,6 +13,7 @@ from test_orphans import make, vendors_job, verb, wait_seen
 from waiting import until
 from world import ACCOUNT, OPERATOR_NS, container
 
+ADMISSION_POLICIES = pytest.mark.since_kubernetes(1, 30)
 USER = f"system:serviceaccount:{OPERATOR_NS}:{ACCOUNT}"
 # Asked of the authorizer and not of the server: test_owner_references_need_their_right.
 FINALIZERS = Right("", "graphcore.ai", "ipujobs/finalizers", "update", "")
@@ -48,6 +49,7 @@ def refused(cluster, *words, body=None):
     return done.stderr if done.returncode and "ValidatingAdmissionPolicy" in done.stderr else ""
 
 
+@ADMISSION_POLICIES
 @pytest.mark.parametrize("made", [pod, lambda ns, *owners: thing("Secret", ns, *owners), slice_of],
                          ids=["pod", "secret", "slice"])
 @pytest.mark.parametrize("owners", [(), ({**OWNER, "controller": False},), (OTHER,)],
@@ -60,6 +62,7 @@ def test_what_no_ipujob_controls_is_not_made(cluster, world, made, owners):
     assert done.returncode == 0, done.stderr
 
 
+@ADMISSION_POLICIES
 def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
     for body in (thing("Secret", world.ns, name="others"), pod(world.ns, name="others")):
         kind = body["kind"].lower()
@@ -68,6 +71,7 @@ def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
         until(lambda words=words: refused(cluster, *words), f"no {kind} of others is deleted")
 
 
+@ADMISSION_POLICIES
 def test_traffic_of_other_services_is_not_redirected(cluster, world):
     make = "create", "--dry-run=server", "-f", "-"
     other = slice_of(world.ns, OWNER, service="shop")
@@ -78,6 +82,7 @@ def test_traffic_of_other_services_is_not_redirected(cluster, world):
     assert "may only create, update or delete objects controlled by an IPUJob" in refused(cluster, *change, body=changed)
 
 
+@ADMISSION_POLICIES
 def test_pod_templates_are_never_made(cluster, world):
     body = {**thing("PodTemplate", world.ns), "template": {"spec": {"containers": [container()]}}}
     cluster.grant(*WITH_WEBHOOKS)

@@ -1,5 +1,6 @@
 """The simulator's API server keeps the real one's rules: the same random script of operations gets the same answers."""
 
+import itertools
 import os
 import subprocess
 
@@ -10,6 +11,7 @@ from waiting import until
 
 PROGRAMS = ROOT / os.environ.get("BUILD_DIR", "build/asan") / "tests/sim"
 STEPS = 150
+numbers = itertools.count(1)
 
 
 def run(program, *words):
@@ -18,9 +20,10 @@ def run(program, *words):
     return done.stdout.splitlines()
 
 
+@pytest.mark.since_kubernetes(1, 34)  # pods have a generation
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_a_script_gets_the_same_answers(cluster, tmp_path, seed):
-    ns = f"t-script-{seed}"
+    ns = f"t-script-{seed}-{next(numbers)}"  # of a failed try it may still be terminating
     cluster.api.create("namespaces", None, {"metadata": {"name": ns}})
     until(lambda: cluster.api.get("serviceaccounts", ns, "default"), f"namespace {ns} has its service account")
     until(lambda: cluster.api.get("configmaps", ns, "kube-root-ca.crt"), f"namespace {ns} has its certificate")

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from waiting import until
 from world import container, pod_template
 
@@ -87,6 +89,7 @@ def test_settled_jobs_cost_nothing(world, vipu):
     assert reported(writes) == ""
 
 
+@pytest.mark.since_kubernetes(1, 34)  # streaming lists
 def test_an_idle_operator_watches_and_renews_its_lease(world, vipu):
     proxy = world.make_api_proxy()
     world.start_operator(vipu.address, proxy=proxy)

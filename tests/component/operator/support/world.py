@@ -54,6 +54,7 @@ class Cluster:
         self.up()
         self.kubeconfig = self._say("kubeconfig")
         self.api = Api(self.kubeconfig)
+        self._version = self.api.request("GET", "/version")["gitVersion"]
         self.api.apply("namespaces", None, {"metadata": {"name": OPERATOR_NS}})
         self._install()
         self.token = self.token_of(ACCOUNT)
@@ -116,7 +117,7 @@ class Cluster:
     def rendered(self, *values):
         """The chart's objects, without webhooks unless they are asked for."""
         text = subprocess.run([f"{self._run('bin')}/helm", "template", "ipu-operator", CHART, "-n", OPERATOR_NS, "--set",
-                               "admissionWebhooks.enabled=false", *values],
+                               "admissionWebhooks.enabled=false", "--kube-version", self._version, *values],
                               check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
         return [item for item in yaml.safe_load_all(text) if item]
 
