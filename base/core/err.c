@@ -4,23 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_utf8_tail(char c)
+static bool is_utf8_continuation(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
 /* Marks a truncated text, without leaving half a UTF-8 character before the dots. */
-static void mark_cut(char *text, size_t size)
+static void end_with_ellipsis(char *text, size_t size)
 {
     size_t at = size - sizeof "...";
 
-    while (at > 0 && is_utf8_tail(text[at]))
+    while (at > 0 && is_utf8_continuation(text[at]))
         at--;
     memcpy(text + at, "...", sizeof "...");
 }
 
 /* Messages are one line, whatever a peer sent. */
-static void flatten(char *text)
+static void join_lines(char *text)
 {
     for (; *text; text++) {
         if ((unsigned char)*text < ' ' || *text == '\x7f')
@@ -36,8 +36,8 @@ __attribute__((format(printf, 3, 0))) static void format(char *out, size_t size,
     if (len < 0)
         out[0] = '\0';
     else if ((size_t)len >= size)
-        mark_cut(out, size);
-    flatten(out);
+        end_with_ellipsis(out, size);
+    join_lines(out);
 }
 
 /* Appends ": tail" to text. */
@@ -55,8 +55,8 @@ static void append(char *text, size_t size, const char *tail)
     size_t len = strlen(both);
     memcpy(text, both, len < size ? len + 1 : size);
     if (len >= size)
-        mark_cut(text, size);
-    flatten(text);
+        end_with_ellipsis(text, size);
+    join_lines(text);
 }
 
 __attribute__((format(printf, 4, 0))) static void fill(struct err *err, enum err_kind kind, int code,

@@ -6,8 +6,9 @@
 
 #include "base/core/mem.h"
 
-/* Unacknowledged bytes end the connection after six seconds. On an idle one the keep-alive probes that
- * libcurl turns on are such bytes; neither of the two is enough alone. */
+/* A connection ends when its peer has acknowledged nothing for six seconds (TCP_USER_TIMEOUT). An idle
+ * connection sends nothing: there the keepalive probes that libcurl enables are what a dead peer does not
+ * acknowledge. */
 enum { USER_TIMEOUT_MS = 6000 };
 
 int http_sockets_open(struct http_sockets *s, int family, int type, int protocol, int64_t now_ms)

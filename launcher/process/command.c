@@ -135,7 +135,7 @@ static _Noreturn void child(const struct command *command, const struct signals 
 {
     int errnum;
 
-    if (command->dies_with_us)
+    if (command->kill_with_parent)
         (void)prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
     setpgid(0, 0);
     if (foreground)
@@ -199,5 +199,5 @@ int command_exit_status(const struct err *err)
 {
     if (err->kind == ERR_NOT_FOUND)
         return COMMAND_EXIT_NOT_FOUND;
-    return err->kind == ERR_DENIED ? COMMAND_EXIT_CANNOT : COMMAND_EXIT_LAUNCHER;
+    return err->kind == ERR_DENIED ? COMMAND_EXIT_NOT_EXECUTABLE : COMMAND_EXIT_LAUNCHER;
 }

@@ -10,14 +10,14 @@
 #include "launcher/process/signals.h"
 
 /* Exit statuses as of env(1) and timeout(1). */
-#define COMMAND_EXIT_LAUNCHER 125  /* the launcher itself failed */
-#define COMMAND_EXIT_CANNOT 126    /* the command exists but cannot be started */
-#define COMMAND_EXIT_NOT_FOUND 127 /* the command does not exist */
+#define COMMAND_EXIT_LAUNCHER 125       /* the launcher itself failed */
+#define COMMAND_EXIT_NOT_EXECUTABLE 126 /* the command exists but cannot be started */
+#define COMMAND_EXIT_NOT_FOUND 127      /* the command does not exist */
 
 struct command {
     char *const *argv; /* NULL-terminated, at least one word */
     char **envp;
-    bool dies_with_us; /* SIGKILL when this process ends, for whatever reason */
+    bool kill_with_parent; /* SIGKILL when this process ends (PR_SET_PDEATHSIG) */
 };
 
 /* Returns only after a failure. ERR_NOT_FOUND, ERR_DENIED: the command's fault. */

@@ -61,7 +61,7 @@ static bool has(const pid_t *pids, size_t count, pid_t pid)
     return false;
 }
 
-void descendants_signal(int signal, const pid_t *spared, size_t spared_count)
+void descendants_signal(int signal, const pid_t *except, size_t except_count)
 {
     DIR *all = opendir("/proc");
     pid_t self = getpid();
@@ -70,7 +70,7 @@ void descendants_signal(int signal, const pid_t *spared, size_t spared_count)
         uint32_t pid;
         pid_t branch = parse_u32(entry->d_name, 2, INT32_MAX, &pid) ? branch_of((pid_t)pid, self) : -1;
 
-        if (branch > 0 && !has(spared, spared_count, branch))
+        if (branch > 0 && !has(except, except_count, branch))
             (void)kill((pid_t)pid, signal);
     }
     if (all)
@@ -95,13 +95,13 @@ static void pause_ms(int ms)
     (void)nanosleep(&pause, NULL);
 }
 
-void descendants_kill(int patience_ms)
+void descendants_kill(int grace_ms)
 {
     if (!reap())
         return;
     descendants_signal(SIGTERM, NULL, 0);
     descendants_signal(SIGCONT, NULL, 0);
-    for (int waited = 0; waited < patience_ms && reap(); waited += LOOK_MS)
+    for (int waited = 0; waited < grace_ms && reap(); waited += LOOK_MS)
         pause_ms(LOOK_MS);
     while (reap()) {
         descendants_signal(SIGKILL, NULL, 0);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Sends SIGTERM, waits for patience_ms, then sends SIGKILL; returns when none is left. */
-void descendants_kill(int patience_ms);
+/* Sends SIGTERM, waits for grace_ms, then sends SIGKILL; returns when none is left. */
+void descendants_kill(int grace_ms);
 /* To all current descendants, except for these children and theirs. */
-void descendants_signal(int signal, const pid_t *spared, size_t spared_count);
+void descendants_signal(int signal, const pid_t *except, size_t except_count);
 bool descendants_become_subreaper(void); /* makes this process the parent of orphaned descendants */

@@ -11,7 +11,7 @@ from test_templates import NO_WEBHOOKS, OPTIONAL, SIMULATED, WEBHOOKS, arguments
 from values_table import MAXIMAL
 
 OPERATOR = "ipus-ipu-operator-controller"
-# Who wants to read the metrics, and may it?
+# Authentication and authorization of clients of /metrics.
 REVIEWS = {("authentication.k8s.io", "tokenreviews", "create"), ("authorization.k8s.io", "subjectaccessreviews", "create")}
 HARDENED = {**SIMULATED, **yaml.safe_load((CHART / "hardened-values.yaml").read_text())}
 

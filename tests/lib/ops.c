@@ -37,7 +37,7 @@ static char *op_tell(const struct op *op)
     return str_take(&out);
 }
 
-void plan_tell(const struct plan *plan, struct strv *out)
+void plan_describe(const struct plan *plan, struct strv *out)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->ops[i].kind != OP_CLAIM)

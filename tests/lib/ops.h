@@ -5,4 +5,4 @@
 #include "operator/reconcile/decide/model/plan.h"
 
 /* All ops but claims, which are no requests: they say who waits. */
-void plan_tell(const struct plan *plan, struct strv *out);
+void plan_describe(const struct plan *plan, struct strv *out);

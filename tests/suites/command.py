@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 def _interrupt(_number, _frame):
     for number in INTERRUPTS:
-        signal.signal(number, signal.SIG_IGN)  # what was started is ended in peace
+        signal.signal(number, signal.SIG_IGN)  # the programs that were started are stopped first
     raise KeyboardInterrupt
 
 

@@ -231,9 +231,9 @@ static void sleep_ms(struct vipu_sync_client *s)
     loop_run(s->loop);
 }
 
-bool vipu_sync_connect(struct vipu_sync_client *s, int64_t patience_ms, struct err *err)
+bool vipu_sync_connect(struct vipu_sync_client *s, int64_t timeout_ms, struct err *err)
 {
-    int64_t now = loop_clock_ms(), end = now + (patience_ms < s->timeout_ms ? patience_ms : s->timeout_ms);
+    int64_t now = loop_clock_ms(), end = now + (timeout_ms < s->timeout_ms ? timeout_ms : s->timeout_ms);
     const struct err *why = &s->result.err;
     AUTO(mem) char *cause = NULL;
 

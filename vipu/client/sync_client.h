@@ -23,9 +23,9 @@ const char *vipu_sync_reason(
 
 bool vipu_sync_is_unknown(const struct vipu_sync_client *session); /* whether the last call was carried out */
 
-/* Tries to connect for up to `patience_ms`, because a controller may just be starting. True if it answered
+/* Tries to connect for up to `timeout_ms`, because a controller may just be starting. True if it answered
  * at all. Other calls connect by themselves and fail at once if nothing listens. */
-MUST_USE bool vipu_sync_connect(struct vipu_sync_client *s, int64_t patience_ms, struct err *err);
+MUST_USE bool vipu_sync_connect(struct vipu_sync_client *s, int64_t timeout_ms, struct err *err);
 
 MUST_USE bool vipu_sync_version(struct vipu_sync_client *s, char **ret,
                                 struct err *err); /* owned by the caller */

@@ -310,7 +310,8 @@ static void await(struct agent *a)
 
 static _Noreturn void supervise(struct agent *a, pid_t agent)
 {
-    struct command command = {.argv = a->options->argv, .envp = a->options->own_env, .dies_with_us = true};
+    struct command command = {
+        .argv = a->options->argv, .envp = a->options->own_env, .kill_with_parent = true};
     struct err err;
     int status;
 

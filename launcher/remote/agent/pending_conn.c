@@ -74,7 +74,7 @@ static enum pending_conn_state refuse(struct pending_conn *conn, enum refusal re
     return PENDING_CONN_REJECTED;
 }
 
-static enum pending_conn_state shake(struct pending_conn *conn, int64_t now_ms)
+static enum pending_conn_state handshake(struct pending_conn *conn, int64_t now_ms)
 {
     bool is_denied;
 
@@ -140,7 +140,7 @@ enum pending_conn_state pending_conn_process(struct pending_conn *conn, int64_t 
     if (conn->is_waiting)
         return PENDING_CONN_READY;
     if (!conn->is_linked)
-        state = shake(conn, now_ms);
+        state = handshake(conn, now_ms);
     if (conn->is_linked && state == PENDING_CONN_WAITING)
         state = listen_to(conn, now_ms);
     if (state == PENDING_CONN_WAITING && now_ms >= conn->deadline_ms)

@@ -69,12 +69,12 @@ static void terminate_all(void)
     descendants_signal(SIGCONT, NULL, 0);
 }
 
-static void cut(struct session *s, int64_t patience_ms)
+static void cut(struct session *s, int64_t grace_ms)
 {
     close_conn(s);
-    if (patience_ms > 0)
+    if (grace_ms > 0)
         terminate_all();
-    enter(s, STAGE_CUTTING, patience_ms);
+    enter(s, STAGE_CUTTING, grace_ms);
 }
 
 static bool deadline_has_passed(const struct session *s)
@@ -294,7 +294,7 @@ static bool begin(struct session *s, const char *line, char **envp, const struct
 {
     AUTO(mem) char *text = mem_strdup(line);
     char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
-    struct command command = {.argv = argv, .envp = envp, .dies_with_us = true};
+    struct command command = {.argv = argv, .envp = envp, .kill_with_parent = true};
     bool started;
 
     if (!open_streams(s, err))

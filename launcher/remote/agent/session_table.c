@@ -49,9 +49,9 @@ void session_table_signal(const struct session_table *table, int signal)
         (void)kill(table->items[i].pid, signal);
 }
 
-void session_table_kill_strays(const struct session_table *table, pid_t spared)
+void session_table_kill_strays(const struct session_table *table, pid_t except)
 {
-    pid_t all[KEEPERS_MAX + 1] = {spared};
+    pid_t all[KEEPERS_MAX + 1] = {except};
 
     for (size_t i = 0; i < table->count; i++)
         all[i + 1] = table->items[i].pid;

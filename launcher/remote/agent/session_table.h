@@ -24,6 +24,6 @@ bool session_table_remove(struct session_table *table, pid_t pid); /* false: it 
 bool session_table_has_older(const struct session_table *table, uint32_t attempt);
 void session_table_signal_older(const struct session_table *table, uint32_t attempt, int signal);
 void session_table_signal(const struct session_table *table, int signal);
-/* Kills all descendants of this process except sessions, `spared` and their descendants: what a dead
+/* Kills all descendants of this process except sessions, `except` and their descendants: what a dead
  * session's command has left behind has no other parent. */
-void session_table_kill_strays(const struct session_table *table, pid_t spared);
+void session_table_kill_strays(const struct session_table *table, pid_t except);

@@ -9,7 +9,7 @@
 
 #define AGAIN_MS 200
 
-static bool shake(struct psk *tls, int64_t deadline_ms, struct err *err)
+static bool handshake(struct psk *tls, int64_t deadline_ms, struct err *err)
 {
     for (;;) {
         struct pollfd ready = {.fd = psk_fd(tls)};
@@ -39,7 +39,7 @@ static bool try_once(struct psk_context *context, const struct sockaddr_storage 
     if (!endpoint_connect(address, len, deadline_ms, &fd, err))
         return false;
     tls = psk_client_new(context, fd);
-    if (shake(tls, deadline_ms, err)) {
+    if (handshake(tls, deadline_ms, err)) {
         *ret = tls;
         return true;
     }
@@ -50,7 +50,7 @@ static bool try_once(struct psk_context *context, const struct sockaddr_storage 
 bool dial(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
           struct psk **ret, struct err *err)
 {
-    int64_t deadline_ms = signals_now_ms() + DIAL_PATIENCE_MS;
+    int64_t deadline_ms = signals_now_ms() + DIAL_TIMEOUT_MS;
 
     while (!try_once(context, address, len, deadline_ms, ret, err)) {
         if (err->kind == ERR_DENIED || signals_now_ms() + AGAIN_MS >= deadline_ms)
@@ -63,5 +63,5 @@ bool dial(struct psk_context *context, const struct sockaddr_storage *address, s
 bool dial_once(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,
                struct psk **ret, struct err *err)
 {
-    return try_once(context, address, len, signals_now_ms() + DIAL_PATIENCE_MS, ret, err);
+    return try_once(context, address, len, signals_now_ms() + DIAL_TIMEOUT_MS, ret, err);
 }

@@ -7,7 +7,7 @@
 #include "base/core/err.h"
 #include "launcher/remote/protocol/psk.h"
 
-#define DIAL_PATIENCE_MS 30000
+#define DIAL_TIMEOUT_MS 30000
 
 /* ERR_DENIED: the agent is not of this job, attempt or worker. ERR_IO, ERR_TIMEOUT: no response. */
 MUST_USE bool dial(struct psk_context *context, const struct sockaddr_storage *address, socklen_t len,

@@ -43,7 +43,7 @@ void pod_common_wrap(cJSON *container, const char *verb, const cJSON *command)
 {
     cJSON *wrapped = json_array();
 
-    json_push_str(wrapped, PODPARTS_LAUNCHER_PROGRAM);
+    json_push_str(wrapped, IPU_LAUNCH_PROGRAM);
     json_push_str(wrapped, verb);
     if (cJSON_IsArray(command) && command->child)
         json_push_str(wrapped, "--");
@@ -52,10 +52,10 @@ void pod_common_wrap(cJSON *container, const char *verb, const cJSON *command)
     json_put_take(container, "command", wrapped);
 }
 
-/* The first container's resources cost nothing here, because the two never run at the same time: the pod's
- * total and its quality of service stay the same, and a LimitRange or a quota that accepts one accepts the
- * other. */
-static void put_like_amounts(cJSON *container, const cJSON *first)
+/* Gives the init container the resources of the first container. The two never run at the same time, so that
+ * the pod's total and its QoS class stay the same, and a LimitRange or quota that accepts the pod without the
+ * init container accepts it with it. */
+static void copy_resources(cJSON *container, const cJSON *first)
 {
     static const char *const kinds[] = {"requests", "limits"};
     static const char *const names[] = {"cpu", "memory", "ephemeral-storage"};
@@ -73,7 +73,7 @@ static void put_like_amounts(cJSON *container, const cJSON *first)
     }
 }
 
-/* Restricted pod security admits it. */
+/* Meets the Pod Security Standard "restricted". */
 static cJSON *launcher_container(const cJSON *first, const struct pod_spec_options *options)
 {
     cJSON *container = json_object();
@@ -84,9 +84,9 @@ static cJSON *launcher_container(const cJSON *first, const struct pod_spec_optio
     json_put_str(container, "imagePullPolicy", options->launcher_pull_policy);
     args = json_put_array(container, "args");
     json_push_str(args, "install");
-    json_push_str(args, PODPARTS_LAUNCHER_DIR);
-    pod_common_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, false);
-    put_like_amounts(container, first);
+    json_push_str(args, IPU_LAUNCH_DIR);
+    pod_common_mount(container, NAME_LAUNCHER_PART, IPU_LAUNCH_DIR, false);
+    copy_resources(container, first);
     context = json_put_object(container, "securityContext");
     json_put_i64(context, "runAsUser", 65532);
     json_put_bool(context, "runAsNonRoot", true);
@@ -121,7 +121,8 @@ void pod_common_add_launcher(cJSON *spec, const struct pod_spec_options *options
 
 /* ---- the pod ---- */
 
-/* The end of a failing container's log gets into the job's status through the pod's. */
+/* The kubelet copies the end of a failed container's log into the pod's status, and the operator from there
+ * into the job's. */
 void pod_common_set_termination_message_policy(cJSON *containers)
 {
     for (cJSON *container = containers->child; container; container = container->next)

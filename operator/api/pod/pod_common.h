@@ -4,8 +4,8 @@
 
 #include "operator/api/pod/pod_spec.h"
 
-#define PODPARTS_LAUNCHER_DIR "/opt/ipu-launcher"
-#define PODPARTS_LAUNCHER_PROGRAM PODPARTS_LAUNCHER_DIR "/ipu-launch"
+#define IPU_LAUNCH_DIR "/opt/ipu-launcher"
+#define IPU_LAUNCH_PROGRAM IPU_LAUNCH_DIR "/ipu-launch"
 
 /* The value of the key if it has that type; otherwise a new one is created there. Borrowed. */
 cJSON *pod_common_array(cJSON *object, const char *key);

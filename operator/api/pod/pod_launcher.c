@@ -54,7 +54,7 @@ static void add_agent_probe(cJSON *container)
         return;
     probe = json_put_object(container, kind);
     command = json_put_array(json_put_object(probe, "exec"), "command");
-    json_push_str(command, PODPARTS_LAUNCHER_PROGRAM);
+    json_push_str(command, IPU_LAUNCH_PROGRAM);
     json_push_str(command, "agent-ready");
     json_put_i64(probe, "periodSeconds", has_startup ? 10 : 1);
     json_put_i64(probe, "timeoutSeconds", 10);
@@ -213,7 +213,7 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
     pod_common_put_network(spec, options);
     add_env(spec, container, job, instance, hosts, place, options);
     pod_common_wrap(container, "run", json_at(launcher, "command"));
-    pod_common_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, true);
+    pod_common_mount(container, NAME_LAUNCHER_PART, IPU_LAUNCH_DIR, true);
     pod_common_add_launcher(spec, options);
     add_keys_volume(spec, job, instance, place);
     pod_common_mount(container, NAME_KEYS_VOLUME, RUN_DIR "/keys", true);

@@ -26,7 +26,7 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
     pod_env_add_instance(&env, job, instance);
     pod_env_add_worker(&env, job, instance, worker, place);
     pod_secrets_mount(spec, &env, job, instance, place);
-    pod_common_mount(container, NAME_LAUNCHER_PART, PODPARTS_LAUNCHER_DIR, true);
+    pod_common_mount(container, NAME_LAUNCHER_PART, IPU_LAUNCH_DIR, true);
     if (job->spec.has_launcher)
         pod_launcher_fill_worker(spec, &env, job, instance, worker, place);
     else if (is_wrapped)

@@ -82,7 +82,7 @@ static void add_cause(struct str *out, const cJSON *cause)
     str_adds(out, text);
 }
 
-static char *whole_message(int http_status, const cJSON *body)
+static char *status_message(int http_status, const cJSON *body)
 {
     AUTO(str) struct str out = {.max = KUBE_MESSAGE_MAX_BYTES};
     const char *message = json_str(body, "message", "");
@@ -101,7 +101,7 @@ static char *whole_message(int http_status, const cJSON *body)
     return str_take(&out);
 }
 
-static int64_t patience_of(const cJSON *body, int64_t retry_after_ms)
+static int64_t retry_after_of(const cJSON *body, int64_t retry_after_ms)
 {
     int64_t seconds = json_i64(body, "details/retryAfterSeconds", 0);
 
@@ -113,7 +113,7 @@ static int64_t patience_of(const cJSON *body, int64_t retry_after_ms)
 void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms, struct kube_status *ret)
 {
     const char *reason = json_str(body, "reason", "");
-    char *message = whole_message(http_status, body);
+    char *message = status_message(http_status, body);
     enum err_kind kind = kind_of(http_status, reason);
 
     if ((kind == ERR_INVALID || kind == ERR_IO) && is_admissions(message))
@@ -122,7 +122,7 @@ void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms
         .denial = denial_of(http_status, body, message),
         .reason = mem_strdup(reason),
         .message = message,
-        .retry_after_ms = patience_of(body, retry_after_ms),
+        .retry_after_ms = retry_after_of(body, retry_after_ms),
     };
     err_set_code(&ret->err, kind, http_status, "%s", message);
 }

@@ -212,7 +212,7 @@ static void set_verdict(const struct job_view *view, const cJSON *status, const 
                         struct job_verdict *v)
 {
     uint32_t ended = tally->phases[INSTANCE_DONE] + tally->phases[INSTANCE_FAILED];
-    const struct instance_result *speaker = first_to_report(tally, &v->state);
+    const struct instance_result *reported = first_to_report(tally, &v->state);
     AUTO(mem) char *progress = report_progress(view, tally);
 
     v->running = count_running(tally);
@@ -227,10 +227,10 @@ static void set_verdict(const struct job_view *view, const cJSON *status, const 
         v->message = mem_strdup(tally->first[INSTANCE_FAILED].text);
     } else if (ended == view->instance_count) {
         set_final_verdict(view, status, tally, v);
-    } else if (speaker) {
-        v->reason = speaker->reason;
-        v->message = view->instance_count == 1 ? mem_strdup(speaker->text)
-                                               : mem_printf("%s; %s", progress, speaker->text);
+    } else if (reported) {
+        v->reason = reported->reason;
+        v->message = view->instance_count == 1 ? mem_strdup(reported->text)
+                                               : mem_printf("%s; %s", progress, reported->text);
         if (v->running && v->state != JOB_RESTARTING)
             v->state = JOB_RUNNING;
     } else {
@@ -272,7 +272,7 @@ static bool is_time_to_report(const struct tally *tally, const struct job_verdic
     return !tally->unanswered && !is_transient_step(tally, v);
 }
 
-static void decide_course(const struct job_view *view, const cJSON *status, struct plan *plan)
+static void decide_active_job(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct job_verdict v = {0};
     struct tally tally = {0};
@@ -338,6 +338,6 @@ void job_decide(const struct job_view *view, struct plan *plan)
     } else if (job->spec.suspend) {
         decide_suspended(view, status, plan);
     } else {
-        decide_course(view, status, plan);
+        decide_active_job(view, status, plan);
     }
 }

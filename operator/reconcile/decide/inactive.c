@@ -16,7 +16,7 @@ static bool is_vendors_partition(const struct job *job, const struct record *rec
     return job && job->is_vendors && str_eq(record->job_uid, job->uid);
 }
 
-void decide_leftovers(const struct job_view *view, const struct job_verdict *going_on, enum keep keep,
+void decide_leftovers(const struct job_view *view, const struct job_verdict *verdict, enum keep keep,
                       struct plan *plan, char **ret_text)
 {
     for (size_t i = 0; i < view->extra_count; i++) {
@@ -28,7 +28,7 @@ void decide_leftovers(const struct job_view *view, const struct job_verdict *goi
 
         if (is_vendors_partition(view->job, tomb->record))
             continue;
-        char *text = tombstone_decide(view, tomb, release_of(view, tomb->record, going_on), plan);
+        char *text = tombstone_decide(view, tomb, release_of(view, tomb->record, verdict), plan);
 
         if (*ret_text)
             mem_free(text);

@@ -12,8 +12,8 @@ void decide_finished(const struct job_view *view, const cJSON *status, struct pl
 /* Creates nothing, and leaves what an earlier spec created as it is. */
 void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan);
 
-/* Releases what earlier attempts, removed instances and deleted jobs have left. going_on: which instances
+/* Releases what earlier attempts, removed instances and deleted jobs have left. verdict: which instances
  * have ended, if the others are to run (again); NULL: none will run. *ret_text, if NULL, becomes what is
  * still to be done (owned). */
-void decide_leftovers(const struct job_view *view, const struct job_verdict *going_on, enum keep keep,
+void decide_leftovers(const struct job_view *view, const struct job_verdict *verdict, enum keep keep,
                       struct plan *plan, char **ret_text);

@@ -25,10 +25,10 @@ struct webhooks_options {
 MUST_USE struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *options,
                                        struct err *err);
 void webhooks_free(struct webhooks *webhooks); /* not from inside a callback of the loop */
-/* Before the end: the API server is asked to turn to other replicas. */
+/* Before shutdown: asks the API server to use other replicas. */
 void webhooks_drain(struct webhooks *webhooks);
 uint16_t webhooks_port(const struct webhooks *webhooks);
-/* It has a certificate that the API server trusts. */
+/* Whether the serving certificate is one that the API server trusts. */
 bool webhooks_are_trusted(const struct webhooks *webhooks);
 int64_t webhooks_certificate_end_s(const struct webhooks *webhooks); /* Unix seconds; 0 without one */
 
@@ -36,7 +36,7 @@ enum webhook { WEBHOOK_MUTATE, WEBHOOK_VALIDATE, WEBHOOKS };
 const char *webhook_name(enum webhook webhook);
 
 struct webhooks_counters {
-    struct openmetrics_histogram durations[WEBHOOKS]; /* from the request to its answer */
-    uint64_t denied;                                  /* reviews that say no */
+    struct openmetrics_histogram durations[WEBHOOKS]; /* from the request to the response */
+    uint64_t denied;                                  /* rejected reviews */
 };
 const struct webhooks_counters *webhooks_counters(const struct webhooks *webhooks);

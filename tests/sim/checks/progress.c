@@ -47,8 +47,8 @@ void progress_decided_twice(struct world *world, const struct job_view *view, co
     AUTO(strv) struct strv ops = {0};
     AUTO(strv) struct strv others = {0};
 
-    plan_tell(plan, &ops);
-    plan_tell(again, &others);
+    plan_describe(plan, &ops);
+    plan_describe(again, &others);
     if (ops.count != others.count)
         world_break(world, NOTHING_AGAIN, "job %s: the same view gives %zu ops, and then %zu", job, ops.count,
                     others.count);
@@ -82,7 +82,7 @@ void progress_decided(struct world *world, const struct job_view *view, const st
 
     if (!view->job)
         return;
-    plan_tell(plan, &ops);
+    plan_describe(plan, &ops);
     last = last_of(&world->progress, view);
     check_step(world, view->name, last, &ops);
     strv_release(&last->ops);

@@ -123,7 +123,7 @@ static void judge(struct fault_injector *injector, struct rpc *rpc, const char *
         return;
     }
     verdict = faults_on_call(&injector->faults, name, partition_of(name, message, &arena));
-    rpc_judge(rpc, &verdict);
+    rpc_apply_faults(rpc, &verdict);
     if (!verdict.takes_effect) {
         rpc->late_ms += verdict.latency_ms;
         rpc_refuse(rpc, (int)verdict.status, verdict.message);

@@ -24,7 +24,7 @@ struct rpc *rpc_new(struct grpc_server_call *call, struct metrics *metrics, stru
     return rpc;
 }
 
-void rpc_judge(struct rpc *rpc, const struct fault_verdict *verdict)
+void rpc_apply_faults(struct rpc *rpc, const struct fault_verdict *verdict)
 {
     rpc->late_ms = verdict->late_ms;
     rpc->drop = verdict->drop;

@@ -31,6 +31,6 @@ struct rpc {
 struct rpc *rpc_new(struct grpc_server_call *call, struct metrics *metrics, struct delayed_calls *delayed,
                     size_t method);
 /* Applies the verdict to the coming response. */
-void rpc_judge(struct rpc *rpc, const struct fault_verdict *verdict);
+void rpc_apply_faults(struct rpc *rpc, const struct fault_verdict *verdict);
 void rpc_reply(struct rpc *rpc, struct slice message);
 void rpc_refuse(struct rpc *rpc, int grpc_status, const char *text);

@@ -1,6 +1,6 @@
 /* Tables in boxes, as gc-monitor draws them: "+---+" rules and cells centred between "|". A column has a
- * minimum width, and longer cells widen it, unless it is one that is truncated at the front: the end of an
- * address is its most telling part. Pure. */
+ * minimum width, and longer cells widen it, unless the column is truncated at the front, as for addresses,
+ * whose end matters most. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -31,9 +31,9 @@ struct channel {
     struct dial
         *dial; /* kept behind a connection without any bytes from the peer: another address may be better */
     bool is_dialling;
-    struct loop_timer redial; /* runs while backing off */
-    struct loop_timer shake;  /* how long such a connection is tried */
-    unsigned failures;        /* connections in a row without any bytes from the peer */
+    struct loop_timer redial;          /* runs while backing off */
+    struct loop_timer handshake_timer; /* how long such a connection is tried */
+    unsigned failures;                 /* connections in a row without any bytes from the peer */
     int64_t not_before_ms;
     struct h2_client_conn *conn;                 /* accepts new calls */
     struct h2_client_conn *retired[RETIRED_MAX]; /* finish theirs */
@@ -196,7 +196,7 @@ static void on_broken(void *ctx, struct h2_client_conn *conn, const struct err *
     struct channel *channel = ctx;
     struct err why = *err;
 
-    loop_timer_stop(&channel->shake);
+    loop_timer_stop(&channel->handshake_timer);
     if (has_other_address(channel, conn)) {
         if (!retry_next_address(channel, conn, err))
             back_off(channel);
@@ -223,7 +223,7 @@ static void submit_waiting(struct channel *channel)
 
 static void on_handshake_timeout(struct loop_timer *timer)
 {
-    struct channel *channel = CONTAINER_OF(timer, struct channel, shake);
+    struct channel *channel = CONTAINER_OF(timer, struct channel, handshake_timer);
     struct err why;
 
     err_set(&why, ERR_TIMEOUT, "TLS handshake timed out after %d ms", DIAL_ADDRESS_MS);
@@ -257,7 +257,7 @@ static void on_dialled(void *ctx, int fd, const struct err *err)
         return;
     }
     if (channel->tls && dial_has_next(channel->dial))
-        loop_timer_start(channel->loop, &channel->shake, DIAL_ADDRESS_MS, on_handshake_timeout);
+        loop_timer_start(channel->loop, &channel->handshake_timer, DIAL_ADDRESS_MS, on_handshake_timeout);
     channel->conn = h2_client_conn_new_take(channel->loop, fd, &options);
     submit_waiting(channel);
 }
@@ -378,7 +378,7 @@ static void drop_connections(struct channel *channel, struct call_list *orphans,
     dial_free(TAKE(channel->dial));
     channel->is_dialling = false;
     loop_timer_stop(&channel->redial);
-    loop_timer_stop(&channel->shake);
+    loop_timer_stop(&channel->handshake_timer);
     while (channel->retired[0] || channel->conn) {
         struct h2_client_conn *conn = channel->conn ? channel->conn : channel->retired[0];
 

@@ -99,8 +99,9 @@ static bool partition_is_removed(const struct job_view *view, const struct pod *
     return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
 }
 
-/* A process on that node has no partition that the operator can vouch for. A pod that is still there after
- * the partition and every wait are over is on a node that does not answer: only its name is in the way. */
+/* A process on that node can no longer reach a partition of the operator. A pod that still exists after the
+ * partition was removed and all timeouts have passed is on a node that does not respond: only its name blocks
+ * the new pod. */
 static void delete_stale_pods(const struct job_view *view, const struct instance_view *inst,
                               struct plan *plan)
 {

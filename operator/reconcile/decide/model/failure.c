@@ -149,9 +149,9 @@ char *failure_sentence(const struct failure *failure)
 
 static const char *last_words(const struct failure *failure)
 {
-    const struct pod *speaker = failure->witness ? failure->witness : failure->pod;
+    const struct pod *reporting_pod = failure->witness ? failure->witness : failure->pod;
 
-    return speaker ? speaker->message : NULL;
+    return reporting_pod ? reporting_pod->message : NULL;
 }
 
 struct slice failure_last_line(const struct failure *failure)

@@ -286,20 +286,20 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
 /* The record of an attempt that failed stays until a later attempt has one: it keeps the id from being used
  * again, which a process that still runs could find, and it counts attempts and restarts. */
 static bool keeps_id(const struct job_view *view, const struct record *record,
-                     const struct job_verdict *going_on)
+                     const struct job_verdict *verdict)
 {
     bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
     bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_RELEASED);
 
     return record->releasing && !ended_well && !has_successor &&
-           !indexset_has(&going_on->done, record->instance) &&
-           !indexset_has(&going_on->broken, record->instance);
+           !indexset_has(&verdict->done, record->instance) &&
+           !indexset_has(&verdict->broken, record->instance);
 }
 
 enum release release_of(const struct job_view *view, const struct record *record,
-                        const struct job_verdict *going_on)
+                        const struct job_verdict *verdict)
 {
-    if (!going_on || !str_eq(record->job_uid, view->job->uid))
+    if (!verdict || !str_eq(record->job_uid, view->job->uid))
         return RELEASE_FOR_GOOD;
-    return keeps_id(view, record, going_on) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
+    return keeps_id(view, record, verdict) ? RELEASE_KEEPS_ID : RELEASE_FOR_NOW;
 }

@@ -31,6 +31,6 @@ void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *
 char *tombstone_decide(const struct job_view *view, const struct tombstone_view *tomb, enum release release,
                        struct plan *plan);
 
-/* Decides about a record of an earlier attempt. going_on: as in inactive.h. */
+/* Decides about a record of an earlier attempt. verdict: as in inactive.h. */
 enum release release_of(const struct job_view *view, const struct record *record,
-                        const struct job_verdict *going_on);
+                        const struct job_verdict *verdict);

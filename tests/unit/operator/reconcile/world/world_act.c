@@ -579,8 +579,8 @@ static void check_nothing_again(struct world *w, const struct plan *done)
 
     job_decide(sight_view(sight), &next);
     sight_free(sight);
-    plan_tell(done, &before);
-    plan_tell(&next, &after);
+    plan_describe(done, &before);
+    plan_describe(&next, &after);
     for (size_t i = 0; i < after.count; i++) {
         if (w->write_rejected) /* the queue lets the job wait, longer each time */
             break;
