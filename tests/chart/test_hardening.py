@@ -221,9 +221,13 @@ def test_several_namespaces_are_refused_with_what_to_do_instead(helm, several, w
     assert ("Install the chart once for each" in done.stderr) == ("one namespace" in word)
 
 
-def test_old_clusters_get_what_they_know(helm):
-    done = helm("template", {}, "--kube-version", "1.26.0")
+def test_a_cluster_without_admission_policies_gets_none(helm):
+    done = helm("template", {}, "--kube-version", "1.29.0")
     assert done.returncode == 0, done.stderr
-    kinds = {thing["kind"] for thing in yaml.safe_load_all(done.stdout) if thing}
-    assert "ValidatingAdmissionPolicy" not in kinds
-    assert "unhealthyPodEvictionPolicy" not in done.stdout
+    assert "ValidatingAdmissionPolicy" not in {thing["kind"] for thing in yaml.safe_load_all(done.stdout) if thing}
+
+
+@pytest.mark.parametrize("version", ["1.25.0", "1.28.9-gke.1"])
+def test_an_older_cluster_is_rejected(helm, version):
+    done = helm("template", {}, "--kube-version", version)
+    assert done.returncode != 0 and "kubeVersion: >=1.29.0-0 which is incompatible with Kubernetes" in done.stderr

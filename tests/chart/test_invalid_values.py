@@ -97,14 +97,6 @@ def test_right_values_are_taken(helm, values):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("version, taken", [("1.28.9-gke.1", False), ("1.29.0", True)])
-def test_a_priority_level_is_refused_where_it_is_not_known(helm, version, taken):
-    done = helm("template", {"flowSchema": {"enabled": True}}, "--kube-version", version)
-    assert (done.returncode == 0) == taken, done.stderr
-    output = f"flowSchema.enabled: requires Kubernetes 1.29 or newer, got v{version}"
-    assert (output in done.stderr) != taken
-
-
 @pytest.mark.parametrize("ours, kubernetes", [
     ("tolerations", "core.v1.Toleration"), ("podSecurityContext", "core.v1.PodSecurityContext"),
     ("securityContext", "core.v1.SecurityContext"), ("affinity", "core.v1.Affinity"),

@@ -20,6 +20,7 @@ sys.path[:0] = [f"{sys.argv[1]}/tests", f"{sys.argv[1]}/deploy/local"]
 from suites import command, runner
 runner.LOGS = command.LOGS = runner.ROOT / "build/test-logs/interrupted"
 command._install = lambda: Path(sys.executable)
+runner.Runner._build = lambda *_: True  # the programs are built; a linker would replace them while other tests run them
 sys.exit(command.main(sys.argv[2:]))
 """
 BENCH = [ROOT / "tests/bench", "admission"]

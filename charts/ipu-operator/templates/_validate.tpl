@@ -184,9 +184,6 @@ default. Other images and tags are the user's choice. */}}
 {{- if and .Values.priorityClass.create (ne (include "ipu-operator.priorityClassName" .) (include "ipu-operator.clusterName" .)) }}
   priorityClass.create: has no effect when controller.priorityClassName is set ({{ .Values.controller.priorityClassName }}); unset one of them
 {{- end -}}
-{{- if and .Values.flowSchema.enabled (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) }}
-  flowSchema.enabled: requires Kubernetes 1.29 or newer, got {{ .Capabilities.KubeVersion.Version }}; disable it
-{{- end -}}
 {{- if and .Values.uninstall.drain (not .Values.uninstall.check) }}
   uninstall.drain: has no effect without uninstall.check
 {{- end -}}

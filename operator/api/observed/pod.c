@@ -235,7 +235,6 @@ static bool is_garbage(const cJSON *status)
     return str_eq(json_str(find_condition(status, "DisruptionTarget"), "reason", ""), "DeletionByPodGC");
 }
 
-/* Kubelets set it from 1.29 on. */
 static bool sandbox_not_ready(const cJSON *status)
 {
     return str_eq(json_str(find_condition(status, "PodReadyToStartContainers"), "status", ""), "False");

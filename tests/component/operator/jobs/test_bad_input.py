@@ -223,6 +223,7 @@ def refuses_pods(world, status):
     return False
 
 
+@pytest.mark.since_kubernetes(1, 30)
 def test_an_admission_policy_is_waited_for(world, vipu):
     """Such a policy refuses with the status of an invalid object; the pods are none."""
     name = f"no-{world.ns}"
