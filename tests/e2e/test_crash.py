@@ -44,7 +44,7 @@ def test_kill_9_leaves_nothing_behind(stack, namespace, request):
 
     kube.wait_for(lambda: f"all completed: {finished()}", lambda: finished() == ["Completed"] * 20, 180)
     for one in made:
-        assert one.status["lastMessage"] == "All instances completed"
+        assert one.status["lastMessage"] == "All instances done"
         if "launcher" in one.get()["spec"]:
             assert untagged(namespace("logs", f"{one.name}-launcher")) == ["over"] * 2
         else:

@@ -25,7 +25,7 @@ def test_the_interactive_example_is_held_for_kubectl_exec(stack, namespace):
     assert within.strip() == f"p-session-{namespace.namespace}-0"
     namespace("patch", "ipujob", "session", "--type=merge", "-p", json.dumps({"spec": {"interactive": {"ttl": 1}}}))
     ended = made.wait_for_state("Completed")
-    assert (ended["reason"], ended["lastMessage"]) == ("InteractiveTTLExpired", "All instances completed")
+    assert (ended["reason"], ended["lastMessage"]) == ("InteractiveTTLExpired", "All instances done")
     kube.wait_for("its pod has gone", lambda: not made.pods())
     freed(stack, made)
 

@@ -30,7 +30,7 @@ def test_get_and_a_shell_while_it_runs(stack, namespace, start):
 
 def check_get(namespace):
     _, row = columns(namespace("get", "ipujob", "reader"))
-    assert row[:5] == ["reader", "Completed", "0", "2", "All instances completed"]
+    assert row[:5] == ["reader", "Completed", "0", "2", "All instances done"]
 
 
 def check_wait(namespace):
@@ -46,7 +46,7 @@ def check_logs_by_label(namespace):
 def check_description(namespace):
     told_as_event(Job(namespace, "reader"), "Completed")
     reported = namespace("describe", "ipujob", "reader")
-    assert re.search(r"Last Message: +All instances completed", reported)
+    assert re.search(r"Last Message: +All instances done", reported)
     events = re.findall(r"^ +(Normal|Warning) +(\w+) +\S+(?: \(x\d+ over \S+\))? +\S+ +(.*)$", reported.split("Events:")[1], re.M)
     reasons = [reason for _, reason, _ in events]
     assert "Completed" in reasons and "Running" in reasons

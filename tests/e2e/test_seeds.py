@@ -53,7 +53,7 @@ def test_a_seed_is_accepted_unchanged_and_runs(stack, namespace, name):
     job.let_end()
     ended = job.wait_for_state("Completed")
     assert (ended["currentReplicas"], ended["desiredReplicas"]) == (0, 1)
-    assert ended["lastMessage"] == "All instances completed"
+    assert ended["lastMessage"] == "All instances done"
     assert ended["iPUPartitionCreated"] is True
 
     environment = dict(line.split("=", 1) for line in job.log().splitlines() if "=" in line)

@@ -179,7 +179,7 @@ static void set_final_verdict(const struct job_view *view, const cJSON *status, 
     if (tally->phases[INSTANCE_FAILED] == 0) {
         v->state = JOB_COMPLETED;
         v->reason = "Completed";
-        v->message = mem_strdup("All instances completed");
+        v->message = mem_strdup(ALL_INSTANCES_DONE);
         return;
     }
     v->state = JOB_FAILED;
@@ -201,7 +201,7 @@ static char *report_progress(const struct job_view *view, const struct tally *ta
 {
     struct str out = {0};
 
-    str_addf(&out, "%u of %zu instances running, %u completed", count_running(tally), view->instance_count,
+    str_addf(&out, "%u of %zu instances running, %u done", count_running(tally), view->instance_count,
              tally->phases[INSTANCE_DONE]);
     if (tally->phases[INSTANCE_FAILED])
         str_addf(&out, ", %u failed", tally->phases[INSTANCE_FAILED]);

@@ -45,7 +45,7 @@ static bool end_at_limit(const struct job_view *view, const cJSON *status, struc
 
     if (spec->interactive_ttl_s && has_started &&
         has_passed(view, status, "startTime", spec->interactive_ttl_s, plan)) {
-        end(v, JOB_COMPLETED, "InteractiveTTLExpired", mem_strdup("All instances completed"));
+        end(v, JOB_COMPLETED, "InteractiveTTLExpired", mem_strdup(ALL_INSTANCES_DONE));
         return true;
     }
     if (spec->active_deadline_s && has_started &&

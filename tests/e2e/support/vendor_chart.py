@@ -142,7 +142,7 @@ def job(name, script):
 def status(state):
     """What the vendor's operator writes into a job's status."""
     ended = state == "Completed"
-    return {"launcherStatus": state, "lastMessage": "All instances completed" if ended else "Running", "desiredReplicas": 1,
+    return {"launcherStatus": state, "lastMessage": "All instances done" if ended else "Running", "desiredReplicas": 1,
             "currentReplicas": 0 if ended else 1, "iPUPartitionCreated": True, "restartCount": 0,
             "workersStatus": {"succeeded" if ended else "active": 1}, "startTime": "2023-06-01T10:00:00Z",
             "lastReconcileTime": "2023-06-01T10:00:00Z"}

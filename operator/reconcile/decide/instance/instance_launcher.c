@@ -124,5 +124,5 @@ void decide_launcher_done(const struct job_view *view, const struct instance_vie
     if (wants_restart(&view->job->spec, inst->record, NULL))
         decide_restart(view, inst, pods, pods->launcher_done->finished_s, plan, ret);
     else
-        instance_set_result(ret, INSTANCE_DONE, "Completed", "Instance %u completed", inst->index);
+        instance_set_result(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
 }

@@ -45,7 +45,7 @@ static void decide_succeeded(const struct job_view *view, const struct instance_
     else if (wants_restart(&view->job->spec, inst->record, NULL))
         decide_restart(view, inst, pods, inst->workers[0].pod->finished_s, plan, ret);
     else
-        instance_set_result(ret, INSTANCE_DONE, "Completed", "Instance %u completed", inst->index);
+        instance_set_result(ret, INSTANCE_DONE, "Completed", "Instance %u done", inst->index);
 }
 
 /* Deleted by a user: it is created again, and so is the rest of its instance. */

@@ -54,7 +54,7 @@ def test_one_instance_of_one_worker(world, vipu):
 
     world.kubelet.succeed(pod)
     done = job.wait("Completed")
-    assert (done["lastMessage"], done["currentReplicas"], done["desiredReplicas"]) == ("All instances completed", 0, 1)
+    assert (done["lastMessage"], done["currentReplicas"], done["desiredReplicas"]) == ("All instances done", 0, 1)
     assert done["iPUPartitionCreated"] is True and done["workersStatus"]["succeeded"] == 1
     assert done["observedGeneration"] == 1 and done["completionTime"] >= done["startTime"]
     job.wait_released()
@@ -383,7 +383,7 @@ VENDORS = {"launcherStatus": "Running", "currentReplicas": 1, "desiredReplicas":
 
 def test_jobs_of_the_vendors_operator_are_left_alone_until_adopted(world, vipu):
     runs, ended = world.job("vendors-runs"), world.job("vendors-ended")
-    done = {**VENDORS, "launcherStatus": "Completed", "currentReplicas": 0, "lastMessage": "All instances completed"}
+    done = {**VENDORS, "launcherStatus": "Completed", "currentReplicas": 0, "lastMessage": "All instances done"}
     world.api.patch("ipujobs", world.ns, "vendors-runs", {"status": VENDORS}, "status")
     world.api.patch("ipujobs", world.ns, "vendors-ended", {"status": done}, "status")
     waiting = world.job("vendors-waits")  # the vendor's operator has not begun it: it is ours at once

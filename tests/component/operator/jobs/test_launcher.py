@@ -98,7 +98,7 @@ def test_a_launch_from_keys_to_completion(world, vipu):
     world.automatic()
     world.kubelet.succeed(pod)
     done = job.wait("Completed")
-    assert (done["lastMessage"], done["currentReplicas"]) == ("All instances completed", 0)
+    assert (done["lastMessage"], done["currentReplicas"]) == ("All instances done", 0)
     job.wait_released()
     assert vipu.partitions() == {}
     until(lambda: keys not in secrets(world), "the keys are deleted", tell=world.tell)

@@ -46,7 +46,7 @@ def test_an_interactive_job_is_held_and_ends_well(operator):
     job.wait("Running")
     job.patch({"spec": {"interactive": {"ttl": 3}}})
     done = job.wait("Completed", "InteractiveTTLExpired")
-    assert (done["lastMessage"], done["currentReplicas"]) == ("All instances completed", 0)
+    assert (done["lastMessage"], done["currentReplicas"]) == ("All instances done", 0)
     until(lambda: not job.pods(), "its pods have gone", tell=operator.tell)
     assert is_free(operator, job)
 

@@ -426,7 +426,7 @@ static void check_end(struct world *w)
     if (json_i64(w->status, "currentReplicas", -1) != 0)
         world_fail(w, "the job has ended, but CURRENT is not 0");
     if (str_eq(world_said(w, "launcherStatus"), "Completed") &&
-        !str_eq(world_said(w, "lastMessage"), "All instances completed"))
+        !str_eq(world_said(w, "lastMessage"), "All instances done"))
         world_fail(w, "completed with: %s", world_said(w, "lastMessage"));
 }
 

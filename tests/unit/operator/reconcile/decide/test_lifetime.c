@@ -259,7 +259,7 @@ TEST(the_time_of_an_interactive_job_ends_it_well)
     world_pass(w, MINUTE_MS - 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     world_pass(w, 1000);
-    check_state(w, "Completed", "InteractiveTTLExpired", "All instances completed");
+    check_state(w, "Completed", "InteractiveTTLExpired", "All instances done");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
     CHECK(!world_pod(w, "job-worker-0"));

@@ -74,12 +74,12 @@ TEST(its_other_instances_run_on)
 
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(world_said(w, "reason"), "FailedCreate");
-    CHECK_HAS(world_said(w, "lastMessage"), "1 of 2 instances running, 0 completed; ");
+    CHECK_HAS(world_said(w, "lastMessage"), "1 of 2 instances running, 0 done; ");
     CHECK_INT_EQ(pods_there(w), 2);
     CHECK_INT_EQ(w->partition_count, 1);
     w->quota = 4;
     world_pass(w, AGAIN_MS);
-    CHECK_STR_EQ(world_said(w, "lastMessage"), "2 of 2 instances running, 0 completed");
+    CHECK_STR_EQ(world_said(w, "lastMessage"), "2 of 2 instances running, 0 done");
 }
 
 TEST(a_changed_quota_is_found_by_a_restart_too)

@@ -131,11 +131,11 @@ TEST(instances_and_workers_are_numbered_through)
     CHECK_INT_EQ(pod(w, "job-worker-2")->instance, 1);
     CHECK_INT_EQ(pod(w, "job-worker-3")->worker, 1);
     CHECK_STR_EQ(pod(w, "job-worker-3")->partition, "p-job-ns-1");
-    check_state(w, "Running", "Running", "2 of 2 instances running, 0 completed");
+    check_state(w, "Running", "Running", "2 of 2 instances running, 0 done");
     world_pod_end(w, pod(w, "job-worker-2"), 0);
     world_pod_end(w, pod(w, "job-worker-3"), 0);
     world_settle(w);
-    check_state(w, "Running", "Running", "1 of 2 instances running, 1 completed");
+    check_state(w, "Running", "Running", "1 of 2 instances running, 1 done");
     CHECK_INT_EQ(w->partition_count, 1); /* the second instance's IPUs went back at once */
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     end_all(w, 0);
@@ -285,7 +285,7 @@ TEST(one_failed_instance_does_not_stop_the_others)
 
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
-    check_state(w, "Running", "Running", "1 of 2 instances running, 0 completed, 1 failed");
+    check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
     CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
@@ -1227,7 +1227,7 @@ TEST(a_changed_template_is_rolled_out_one_instance_at_a_time)
     AUTO(world) struct world *w = running(ROLLS("3", "", "old"));
 
     CHECK_INT_EQ(roll_out(w, ROLLS("3", "", "new"), 3), 2);
-    check_state(w, "Running", "Running", "3 of 3 instances running, 0 completed");
+    check_state(w, "Running", "Running", "3 of 3 instances running, 0 done");
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
     CHECK_INT_EQ(w->partition_count, 3);
     CHECK_STR_EQ(pod(w, "job-worker-2")->partition, "p-job-ns-2");
@@ -1274,7 +1274,7 @@ TEST(recreate_starts_no_pod_before_all_have_stopped)
         step(w);
     CHECK(!world_pod(w, "job-worker-0"));
     check_state(w, "Starting", "RollingUpdate",
-                "0 of 2 instances running, 0 completed; Updating instance 0 to the new pod template; rolling "
+                "0 of 2 instances running, 0 done; Updating instance 0 to the new pod template; rolling "
                 "update: 0 of 2 instances updated");
     world_settle(w);
     CHECK_INT_EQ(pods_of(w, ROLLS("2", RECREATE, "new")), 2);

@@ -193,7 +193,7 @@ TEST(a_running_job_is_ready_in_every_way)
 TEST(an_ended_job_is_ready_in_no_way)
 {
     AUTO(setting) struct setting s;
-    struct job_verdict v = verdict(JOB_COMPLETED, "Completed", "All instances completed");
+    struct job_verdict v = verdict(JOB_COMPLETED, "Completed", "All instances done");
 
     setting_init(&s, "{\"startTime\":\"" EARLIER "\",\"iPUPartitionCreated\":true}");
     v.all_partitions = v.all_pods = true;
@@ -276,7 +276,7 @@ TEST(the_number_of_pods_alone_is_reported_once_a_minute)
     decide(&s, &v);
     CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 1);
     keep(&s);
-    v = verdict(JOB_COMPLETED, "Completed", "All instances completed"); /* with news the numbers go at once */
+    v = verdict(JOB_COMPLETED, "Completed", "All instances done"); /* with news the numbers go at once */
     v.succeeded = 2;
     decide(&s, &v);
     CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 2);

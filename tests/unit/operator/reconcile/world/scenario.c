@@ -36,7 +36,7 @@ void check_nothing_held(const struct world *w)
 
 void check_completed(const struct world *w)
 {
-    check_state(w, "Completed", "Completed", "All instances completed");
+    check_state(w, "Completed", "Completed", "All instances done");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     check_nothing_held(w);
 }
