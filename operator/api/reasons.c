@@ -169,6 +169,7 @@ const struct reason reasons[] = {
     {"NotCompleted", REASON_INFO, "Completed is false", NULL},
     {"NotFailed", REASON_INFO, "Failed is false", NULL},
     {"NotSuspended", REASON_INFO, "Suspended is false", NULL},
+    {"NotFinished", REASON_INFO, "Finished is false", NULL},
 };
 
 const size_t reason_count = COUNT_OF(reasons);
@@ -180,6 +181,10 @@ const struct condition_row condition_rows[] = {
     {"Suspended", "The job is suspended and starts no pods"},
     {"Completed", "The job completed successfully"},
     {"Failed", "The job failed"},
+    {"Finished", "The job completed or failed; the reason says which"},
+    {"Ready", "Every unfinished instance runs, or the job is completed or suspended"},
+    {"Reconciling", "The job waits or starts; absent otherwise"},
+    {"Stalled", "The job failed, or cannot start until it is changed; absent otherwise"},
 };
 
 const size_t condition_row_count = COUNT_OF(condition_rows);

@@ -145,7 +145,7 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
         team("annotate", "ipujob", "runs", "graphcore.ai/adopt=true")
         team("delete", "pod", "runs-worker-0")
     adopted = Job(team, "runs")
-    kube.wait_for("it is this operator's", lambda: adopted.status.get("observedGeneration"))
+    kube.wait_for("it is this operator's", lambda: adopted.status.get("observedGeneration", -1) > 0)
     adopted.wait_for_state("Running")
 
     # A live job keeps the release from going; drained it waits for the next operator, and needs none to be deleted.

@@ -11,17 +11,17 @@ static bool is_default(const cJSON *member)
     if (str_eq(key, "launcherStatus"))
         return cJSON_IsString(member) &&
                (str_eq(member->valuestring, "") || str_eq(member->valuestring, "Pending"));
-    return str_eq(key, "desiredReplicas") || str_eq(key, "lastMessage");
+    return str_eq(key, "desiredReplicas") || str_eq(key, "lastMessage") || str_eq(key, "observedGeneration");
 }
 
 /* Every status that this operator writes has an observedGeneration; the vendor's definition does not have
- * the field. */
+ * the field, and the default is -1. */
 static bool is_begun_by_another(const cJSON *status)
 {
     bool begun = false;
 
     JSON_EACH (member, status) {
-        if (str_eq(json_key(member), "observedGeneration"))
+        if (str_eq(json_key(member), "observedGeneration") && member->valuedouble >= 0)
             return false;
         begun = begun || !is_default(member);
     }

@@ -4,7 +4,7 @@
 #include "base/core/timefmt.h"
 #include "operator/api/job/job_finished.h"
 
-enum holds { NO, YES, UNKNOWN };
+enum holds { NO, YES, UNKNOWN, ABSENT };
 
 struct condition {
     const char *type;
@@ -46,13 +46,25 @@ static struct condition partitions_ready(const struct job_verdict *v, const char
     return (struct condition){"PartitionsReady", YES, "PartitionsActive", "All partitions are active"};
 }
 
+/* No waiting helps: a user or an admin has to act. */
+static bool is_stalled(const struct job_verdict *v)
+{
+    return v->state == JOB_FAILED || str_eq(v->reason, "ExceedsCapacity");
+}
+
+static bool is_ready(const struct job_verdict *v)
+{
+    return v->state == JOB_COMPLETED || v->state == JOB_SUSPENDED || (v->state == JOB_RUNNING && v->all_pods);
+}
+
 void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *v,
                     const struct job_view *view)
 {
     cJSON *conditions = json_put_array(status, "conditions");
-    bool ended = verdict_has_ended(v), running = v->all_pods;
+    bool ended = verdict_has_ended(v), running = v->all_pods, ready = is_ready(v), stalled = is_stalled(v);
     const char *why = ended ? "JobFinished" : v->reason;
     const char *text = ended ? "The job has finished" : v->message;
+    const char *result = v->state == JOB_FAILED ? "Failed" : "Completed";
     const struct condition rows[] = {
         partitions_ready(v, why, text),
         {"PodsReady", running ? YES : NO, running ? "PodsRunning" : why,
@@ -67,8 +79,14 @@ void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict
         {"Suspended", v->state == JOB_SUSPENDED ? YES : NO,
          v->state == JOB_SUSPENDED ? "Suspended" : "NotSuspended",
          v->state == JOB_SUSPENDED ? v->message : ""},
+        {"Finished", ended ? YES : NO, ended ? result : "NotFinished", ended ? v->message : ""},
+        {"Ready", ready ? YES : NO, v->reason, v->message},
+        /* Only while they hold: kstatus reads any other value of an abnormal condition as this one does. */
+        {"Reconciling", ready || stalled ? ABSENT : YES, v->reason, v->message},
+        {"Stalled", stalled ? YES : ABSENT, v->reason, v->message},
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        put_condition(conditions, before, &rows[i], view);
+        if (rows[i].holds != ABSENT)
+            put_condition(conditions, before, &rows[i], view);
 }

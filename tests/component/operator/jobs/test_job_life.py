@@ -70,14 +70,15 @@ def test_conditions_are_those_of_kubernetes(world, vipu):
     job.wait("Running")
     conditions = {c["type"]: c for c in job.status["conditions"]}
     assert {kind for kind, c in conditions.items() if c["status"] == "True"} == {
-        "PartitionsReady", "PodsReady", "Running"}
-    assert {kind for kind, c in conditions.items() if c["status"] == "False"} == {"Completed", "Failed", "Suspended"}
+        "PartitionsReady", "PodsReady", "Ready", "Running"}
+    assert {kind for kind, c in conditions.items() if c["status"] == "False"} == {"Completed", "Failed", "Finished", "Suspended"}
     for condition in conditions.values():
         assert re.fullmatch(r"[A-Z][A-Za-z]+", condition["reason"])
         assert condition["observedGeneration"] == 1 and condition["lastTransitionTime"].endswith("Z")
     world.kubelet.succeed(job.pods()["told-worker-0"])
     job.wait("Completed")
     assert job.condition("Completed")["status"] == "True" and job.condition("Running")["status"] == "False"
+    assert (job.condition("Finished")["status"], job.condition("Finished")["reason"]) == ("True", "Completed")
     until(lambda: {"Running", "Completed"} <= job.reasons_reported(), "both are told as events", tell=world.tell)
     for event in job.events():
         assert event["metadata"]["namespace"] == world.ns and event["regarding"]["kind"] == "IPUJob"
@@ -396,6 +397,6 @@ def test_jobs_of_the_vendors_operator_are_left_alone_until_adopted(world, vipu):
     assert "\nipu_operator_unadopted_jobs 2\n" in operator.ask("/metrics")[1]
     runs.patch({"metadata": {"annotations": {"graphcore.ai/adopt": "true"}}})
     runs.wait_pods(1)
-    until(lambda: runs.status.get("observedGeneration"), "its status is ours", tell=world.tell)
+    until(lambda: runs.status.get("observedGeneration", -1) > 0, "its status is ours", tell=world.tell)
     ended.delete()
     ended.wait_gone()

@@ -13,9 +13,11 @@ static const struct {
     {"", NULL, false},
     {"", "", false},
     {"", "\"launcherStatus\":\"Pending\",\"desiredReplicas\":0,\"lastMessage\":\"No operator\"", false},
-    {"", "\"launcherStatus\":\"\",\"desiredReplicas\":1,\"lastMessage\":\"\"", false},
+    {"", "\"launcherStatus\":\"\",\"desiredReplicas\":1,\"lastMessage\":\"\",\"observedGeneration\":-1",
+     false},
     /* the vendor's operator has */
     {"", BEGUN, true},
+    {"", BEGUN ",\"observedGeneration\":-1", true},
     {"", "\"launcherStatus\":\"Completed\"", true},
     {"", "\"launcherStatus\":7", true},
     {"", "\"launcherStatus\":\"Pending\",\"iPUPartitionCreated\":false", true},
