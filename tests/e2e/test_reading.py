@@ -14,11 +14,11 @@ def test_get_and_a_shell_while_it_runs(stack, namespace, start):
     made = start(job("runner", UNTIL_TOLD, ipus=8))
     made.wait_for_state("Running")
     header, row = columns(namespace("get", "ij", "runner"))
-    assert header == ["NAME", "STATUS", "CURRENT", "DESIRED", "LASTMESSAGE", "AGE"]
-    assert row[:5] == ["runner", "Running", "1", "1", "Running"]
+    assert header == ["NAME", "STATUS", "REASON", "CURRENT", "DESIRED", "AGE", "LASTMESSAGE"]
+    assert row[:5] + row[6:] == ["runner", "Running", "Running", "1", "1", "Running"]
 
     header, row = columns(namespace("get", "ipujobs", "-o", "wide"))
-    assert header[6:] == ["PARTITION", "IPUS", "CONTROLLER", "REASON"]
+    assert header[6:] == ["PARTITION", "IPUS", "CONTROLLER", "LASTMESSAGE"]
     assert row[6:] == [f"p-runner-{namespace.namespace}-0", "8", "ipu-operator-vipu-server.ipu-operator.svc:8090",
                        "Running"]
     assert "runner" in namespace("get", "all")
@@ -30,7 +30,7 @@ def test_get_and_a_shell_while_it_runs(stack, namespace, start):
 
 def check_get(namespace):
     _, row = columns(namespace("get", "ipujob", "reader"))
-    assert row[:5] == ["reader", "Completed", "0", "2", "All instances done"]
+    assert row[:5] + row[6:] == ["reader", "Completed", "Completed", "0", "2", "All instances done"]
 
 
 def check_wait(namespace):

@@ -56,12 +56,13 @@ def test_definition_is_small_enough_for_client_side_apply():
     assert len(json.dumps(DEFINITION)) < 64 * 1024
 
 
-def test_original_columns_come_first_and_more_are_wide():
+def test_state_and_reason_are_the_first_columns_and_the_message_the_last():
     columns = DEFINITION["spec"]["versions"][0]["additionalPrinterColumns"]
     plain = [column["name"] for column in columns if not column.get("priority")]
     wide = [column["name"] for column in columns if column.get("priority")]
-    assert plain == ["status", "current", "desired", "LastMessage", "Age"]
-    assert wide == ["Partition", "IPUs", "Controller", "Reason"]
+    assert plain == ["status", "Reason", "current", "desired", "Age", "LastMessage"]
+    assert wide == ["Partition", "IPUs", "Controller"]
+    assert columns[-1]["name"] == "LastMessage", "however long it is, the others are read"
 
 
 def test_scale_has_all_three_paths():
