@@ -6,7 +6,8 @@
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/decide/model/view.h"
 
-/* The message of a completed job. Graphcore's operator printed it, and scripts wait for it: never change it. */
+/* The message of a completed job. Graphcore's operator printed it, and scripts wait for it: never change it.
+ */
 #define ALL_INSTANCES_DONE "All instances done"
 
 enum job_state {
