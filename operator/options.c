@@ -167,13 +167,10 @@ static void read_config(struct options *o, struct strv *problems)
 enum opts_result options_read(int argc, char **argv, const char *(*env)(const char *), struct options *ret,
                               struct strv *problems)
 {
-    AUTO(strv) struct strv words = {0};
-    enum opts_result result = opts_parse(&OPTIONS_SPEC, argc, argv, env, false, ret, &words, problems);
+    enum opts_result result = opts_parse(&OPTIONS_SPEC, argc, argv, env, false, ret, NULL, problems);
 
     if (result == OPTS_HELP || result == OPTS_VERSION)
         return result;
-    for (size_t i = 0; i < words.count; i++)
-        strv_pushf(problems, "unexpected argument \"%s\"; see --help", words.items[i]);
     check(ret, problems);
     read_config(ret, problems);
     return problems->count ? OPTS_BAD : OPTS_RUN;

@@ -229,10 +229,19 @@ static void scan_environment(struct scan *scan, const char *(*env)(const char *)
     }
 }
 
+static void take_word(struct scan *scan, const char *word)
+{
+    if (scan->words)
+        strv_push(scan->words, word);
+    else
+        strv_pushf(scan->problems, "unexpected argument \"%.200s\"; see %s --help", word,
+                   scan->spec->program);
+}
+
 static void scan_words(struct scan *scan, int from)
 {
     for (scan->at = from; scan->at < scan->argc; scan->at++)
-        strv_push(scan->words, scan->argv[scan->at]);
+        take_word(scan, scan->argv[scan->at]);
 }
 
 static void scan_arguments(struct scan *scan, bool stop_at_word)
@@ -249,7 +258,7 @@ static void scan_arguments(struct scan *scan, bool stop_at_word)
         } else if (stop_at_word) {
             scan_words(scan, scan->at);
         } else {
-            strv_push(scan->words, arg);
+            take_word(scan, arg);
         }
     }
 }

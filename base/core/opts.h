@@ -52,10 +52,10 @@ struct opts_spec {
 enum opts_result { OPTS_RUN, OPTS_HELP, OPTS_VERSION, OPTS_BAD };
 
 /* Fills `target` (zeroed before, or filled by the same table) with defaults, then environment, then
- * argv[1..]. Words that are not options are copied to `words`; after "--" all words are; with stop_at_word
- * the first word ends option parsing. --help, -h and --version always exist, -h unless a row has that
- * letter. An empty variable counts as unset. OPTS_BAD: `problems` has one sentence per mistake. getenv is a
- * parameter so that parsing is pure. */
+ * argv[1..]. Words that are not options are copied to `words`, or are mistakes if it is NULL; after "--" all
+ * words are; with stop_at_word the first word ends option parsing. --help, -h and --version always exist, -h
+ * unless a row has that letter. An empty variable counts as unset. OPTS_BAD: `problems` has one sentence per
+ * mistake. getenv is a parameter so that parsing is pure. */
 enum opts_result opts_parse(const struct opts_spec *spec, int argc, char **argv,
                             const char *(*env)(const char *), bool stop_at_word, void *target,
                             struct strv *words, struct strv *problems);

@@ -142,12 +142,11 @@ int main(int argc, char **argv)
 {
     struct options o = {0};
     AUTO(strv) struct strv problems = {0};
-    AUTO(strv) struct strv words = {0};
     AUTO(str) struct str help = {0};
     enum log_level level = LOG_ERROR;
     unsigned bad = 0;
 
-    switch (opts_parse(&SPEC, argc, argv, no_env, false, &o, &words, &problems)) {
+    switch (opts_parse(&SPEC, argc, argv, no_env, false, &o, NULL, &problems)) {
     case OPTS_RUN:
         break;
     case OPTS_HELP:

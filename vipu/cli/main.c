@@ -66,7 +66,8 @@ static int print(const char *text)
 {
     if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_SUCCESS;
-    (void)fprintf(stderr, "vipu: cannot write the output: %s\n", strerror(errno));
+    if (errno != EPIPE) /* as `vipu list partitions | head -1`: the reader has enough */
+        (void)fprintf(stderr, "vipu: cannot write the output: %s\n", strerror(errno));
     return EXIT_FAILURE;
 }
 

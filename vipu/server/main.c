@@ -37,7 +37,8 @@ static const struct opt rows[] = {
     OPT_VALUE("check", OPT_STR, offsetof(struct options, check), "FILE",
               "check the configuration FILE, report every mistake with its line, and exit"),
     OPT_VALUE("listen", OPT_STR, offsetof(struct options, listen), "[ADDRESS]:PORT",
-              "address of the user API; overrides \"listen\" of the configuration (default :8090)",
+              "address of the user API; overrides \"listen\" of the configuration (default :8090, without a "
+              "configuration 127.0.0.1:8090)",
               .env = "VIPU_SERVER_LISTEN"),
     OPT_VALUE("storage", OPT_STR, offsetof(struct options, storage), "FILE",
               "SQLite file that stores the partitions; overrides \"storage\" of the configuration (default "
@@ -149,7 +150,6 @@ static const char *environment(const char *name)
 
 int main(int argc, char **argv)
 {
-    AUTO(strv) struct strv words = {0};
     AUTO(strv) struct strv problems = {0};
     AUTO(str) struct str help = {0};
     struct options options = {0};
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
         print_manual();
         return is_printed() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    switch (opts_parse(&spec, argc, argv, environment, false, &options, &words, &problems)) {
+    switch (opts_parse(&spec, argc, argv, environment, false, &options, NULL, &problems)) {
     case OPTS_RUN:
         log_setup((enum log_level)options.log_level, options.log_json);
         status = options.hash_key ? hash_key() : start(&options);

@@ -12,7 +12,8 @@ int program_print(const struct program *program, const struct str *out)
 {
     if (fputs(str_text(out), stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_SUCCESS;
-    (void)fprintf(stderr, "%s: cannot write the output: %s\n", program->spec->program, strerror(errno));
+    if (errno != EPIPE) /* as `gc-info -l | head -1`: the reader has enough */
+        (void)fprintf(stderr, "%s: cannot write the output: %s\n", program->spec->program, strerror(errno));
     return EXIT_FAILURE;
 }
 
@@ -85,7 +86,6 @@ static int act(const struct program *program, enum opts_result result, const str
 
 int program_main(const struct program *program, int argc, char **argv, void *options)
 {
-    AUTO(strv) struct strv words = {0};
     AUTO(strv) struct strv problems = {0};
     enum opts_result result;
     int status;
@@ -93,9 +93,7 @@ int program_main(const struct program *program, int argc, char **argv, void *opt
     /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man"))
         return print_man(program);
-    result = opts_parse(program->spec, argc, argv, program->env, false, options, &words, &problems);
-    for (size_t i = 0; i < words.count; i++)
-        strv_pushf(&problems, "unexpected argument \"%.200s\"", words.items[i]);
+    result = opts_parse(program->spec, argc, argv, program->env, false, options, NULL, &problems);
     status = act(program, result, &problems, options);
     opts_release(program->spec, options);
     return status;

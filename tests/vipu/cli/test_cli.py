@@ -382,6 +382,16 @@ def test_a_wrong_command_line(run):
         assert result.returncode == 2 and part in result.stderr and result.stdout == "", result.stderr
 
 
+def test_a_reader_that_has_enough():
+    """`vipu --help | head -1`: as other programs, vipu ends without a word when nobody reads its output any more."""
+    for name in ("vipu", "gc-info"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run([program(name), "--help"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S)
+        os.close(writing)
+        assert done.returncode != 0 and done.stderr == ""
+
+
 def test_configuration_file(run, server, tmp_path):
     """On record: --config names another configuration file than /etc/vipu/vipu-cli.hcl; the configuration file is
     HCL with api-host and api-port; -P is the controller's port."""

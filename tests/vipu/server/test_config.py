@@ -56,6 +56,13 @@ clusters:
     assert check(tmp_path, text) == (0, "configuration is valid\n")
 
 
+def test_a_word_that_is_no_option(tmp_path):
+    """`vipu-server status` must not start a server with a database in the working directory."""
+    done = subprocess.run([program("vipu-server"), "status"], cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE_S)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
+    assert done.stderr == 'unexpected argument "status"; see vipu-server --help\n'
+
+
 @pytest.mark.parametrize("text, problems", [
     ("", ["line 1: expected settings"]),
     ("listen: 5\nadmin-listen: nonsense\nstorage: [x]\nclusters: [{id: a}]", [

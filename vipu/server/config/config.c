@@ -138,7 +138,8 @@ struct server_config server_config_default(void)
     struct server_config config = {0};
     struct strv problems = {0};
 
-    server_config_parse(SLICE_LIT("clusters: [{id: cl1}]"), "default", &config, &problems);
+    server_config_parse(SLICE_LIT("{listen: \"127.0.0.1:8090\", clusters: [{id: cl1}]}"), "default", &config,
+                        &problems);
     return config;
 }
 

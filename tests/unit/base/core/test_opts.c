@@ -146,6 +146,19 @@ TEST(a_slip_names_the_nearest_option)
                       "unknown option --versoin; did you mean --version?;");
 }
 
+TEST(a_word_is_a_mistake_for_a_program_without_words)
+{
+    AUTO(strv) struct strv problems = {0};
+    struct sample sample = {0};
+    char *argv[] = {(char[]){"sample"}, (char[]){"status"}, (char[]){"-v"}, (char[]){"--"}, (char[]){"-x"}};
+
+    CHECK_INT_EQ(opts_parse(&spec, 5, argv, no_env, false, &sample, NULL, &problems), OPTS_BAD);
+    CHECK_INT_EQ(problems.count, 2);
+    CHECK_STR_EQ(problems.items[0], "unexpected argument \"status\"; see sample --help");
+    CHECK_STR_EQ(problems.items[1], "unexpected argument \"-x\"; see sample --help");
+    opts_release(&spec, &sample);
+}
+
 static const char *bad_env(const char *name)
 {
     return str_eq(name, "T_PORT") ? "http" : NULL;
