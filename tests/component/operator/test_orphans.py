@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import operator_program
-from test_job_life import VENDORS
+from test_job_life import VENDORS, set_status
 from test_verbs import before_uninstall, pages_of
 from waiting import until
 from world import OPERATOR_NS, container
@@ -37,7 +37,7 @@ def wait_seen(world, *ids):
 def vendors_job(world, name, **spec):
     """Before there is an operator, which would begin it at once."""
     job = world.job(name, **spec)
-    world.api.patch("ipujobs", world.ns, name, {"status": VENDORS}, "status")
+    set_status(world, name, VENDORS)
     return job
 
 
