@@ -330,13 +330,16 @@ static void patch(struct api *api, const struct api_target *target, const cJSON 
     if (object->kind->has_generation && !json_equal(json_at(doc, "spec"), json_at(object->doc, "spec")))
         json_put_i64(json_at_mut(doc, "metadata"), "generation",
                      json_i64(object->doc, "metadata/generation", 0) + 1);
-    replace_doc(object, doc);
     note_write(api, target->kind, true);
     if (is_deleting && !(json_at(doc, "metadata/finalizers") && json_at(doc, "metadata/finalizers")->child)) {
-        answer_with(ret, 200, object->doc);
+        /* Removed in place of being written, so that watches show what it was before (deleteWithoutFinalizers
+         * in k8s.io/apiserver, pkg/registry/generic/registry/store.go). */
+        answer_with(ret, 200, doc);
+        cJSON_Delete(doc);
         api_remove(api, object);
         return;
     }
+    replace_doc(object, doc);
     api_changed(api, object);
     answer_with_object(api, ret, 200, object);
 }
