@@ -89,13 +89,14 @@ void pair(unsigned index)
 
 void misuse()
 {
+    popdist::init(); /* nothing */
     try {
-        popdist::init();
+        popdist::initializeBackend();
     } catch (const popdist::popdist_error &error) {
         expect(error.status() == POPDIST_MISUSE, error.what());
         return;
     }
-    throw std::runtime_error("a second init went unnoticed");
+    throw std::runtime_error("a second start went unnoticed");
 }
 
 #ifdef POPDIST_HAS_POPLAR
@@ -141,6 +142,7 @@ int main()
         popdist::init();
         all(popdist::getNumInstances(), popdist::getInstanceIndex());
         popdist::finalizeBackend();
+        popdist::finalizeBackend(); /* nothing */
         expect(!popdist::isBackendInitialized(), "finalizeBackend");
     } catch (const std::exception &error) {
         std::cerr << error.what() << std::endl;

@@ -145,7 +145,7 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.registerCommunicator({0}, 'mine')", "choosing instances requires popdist_init() first"),
     ("popdist.finalizeBackend()", "nothing to finalize: no backend is registered"),
     ("popdist.initializeBackend()", "no backend is registered"),
-    ("popdist.init(); popdist.init()", "the backend is already initialized"),
+    ("popdist.init(); popdist.initializeBackend()", "the backend is already initialized"),
     ("popdist.init(); popdist.finalizeBackend(); popdist.init()", "cannot be started again in the same process"),
     ("popdist.registerBackend('/nowhere.so')", "/nowhere.so: cannot open shared object file"),
     ("popdist.registerBackend(popdist._popdist.__file__)", "is not a PopDist backend of version 1"),
@@ -162,8 +162,36 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.execute_on_instances({1}, print)", "there are instances 0 to 0"),
 ])  # fmt: skip
 def test_mistakes_are_reported_plainly(site, code, says):
-    """On record: a backend is registered, initialised and finalised, each once and in this order."""
+    """On record: a backend is registered, initialised and finalised, each once and in this order. Only init() and
+    finalizeBackend() may come again."""
     assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
+
+
+def test_starting_and_ending_again_does_nothing(site):
+    """graphcore/tensorflow tensorflow/python/ipu/distributed/popdist_strategy_test.py: hvd.init(), popdist.init(), and
+    PopDistStrategy calls popdist.init() once more. graphcore/popart python/popart/python_files/_popdist_backend_manager.py
+    calls it unless isBackendInitialized()."""
+    python(site, (
+        "import popdist\n"
+        "popdist.init(); popdist.init()\n"
+        "assert popdist.isBackendInitialized()\n"
+        "popdist.finalizeBackend(); popdist.finalizeBackend()\n"
+        "assert not popdist.isBackendInitialized()\n"
+    ))  # fmt: skip
+    # A backend that is registered by hand is the one that init() starts.
+    python(site, "import popdist; popdist.registerDefaultBackend(); popdist.init(); popdist.synchronize()")
+
+
+def test_the_core_module_has_the_same_names(site):
+    """balewski/neuron_inverter_benchmark poptorch/toolbox/Trainer.py: popdist.popdist_core.getDeviceId(), imported with
+    popdist."""
+    code = (
+        "import popdist\n"
+        "print(popdist.popdist_core.getDeviceId())\n"
+        "from popdist.popdist_core import *\n"
+        "assert all(globals()[name] is getattr(popdist, name) for name in popdist.__all__)\n"
+    )
+    assert python(site, code) == "0\n"
 
 
 @pytest.mark.parametrize("array,says", [

@@ -1,4 +1,4 @@
-/* The backend that connects the instances: register, initialise, finalise, each once and in this order. */
+/* The backend that connects the instances: register, initialise, finalise, in this order. */
 #ifndef POPDIST_BACKEND_HPP
 #define POPDIST_BACKEND_HPP
 

@@ -74,8 +74,8 @@ POPDIST_API const char *popdist_executable_cache_path(void);
 POPDIST_API enum popdist_status popdist_autoreport(char *directory, size_t size, bool *enable_all,
                                                    struct popdist_error *error);
 
-/* The backend carries messages between instances. Register, initialise, finalise, each once and in this
- * order; anything else is POPDIST_MISUSE. */
+/* The backend carries messages between instances. Register, initialise, finalise, in this order; anything
+ * else is POPDIST_MISUSE. */
 
 /* Open MPI; for a program that runs alone, a backend that needs no library. */
 POPDIST_API enum popdist_status popdist_register_default_backend(struct popdist_error *error);
@@ -83,9 +83,9 @@ POPDIST_API enum popdist_status popdist_register_default_backend(struct popdist_
 POPDIST_API enum popdist_status popdist_register_backend(const char *path, struct popdist_error *error);
 POPDIST_API enum popdist_status popdist_initialize_backend(struct popdist_error *error);
 POPDIST_API bool popdist_is_backend_initialized(void);
-/* Waits until all instances have called it, like MPI_Finalize. */
+/* Waits until all instances have called it, like MPI_Finalize. Again, it does nothing. */
 POPDIST_API enum popdist_status popdist_finalize_backend(struct popdist_error *error);
-/* Registers the default backend and initialises it. */
+/* Registers the default backend, unless one is registered, and initialises it, unless it is initialised. */
 POPDIST_API enum popdist_status popdist_init(struct popdist_error *error);
 /* How many instances the backend connects, and the index of this one. */
 POPDIST_API enum popdist_status popdist_backend_place(uint32_t *ret_instances, uint32_t *ret_index,

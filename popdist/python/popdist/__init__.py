@@ -71,7 +71,7 @@ def defaultCommunicatorId() -> str:
 
 
 def init() -> None:
-    """Starts communication with the other instances, until the interpreter ends. Call it once."""
+    """Starts communication with the other instances, until the interpreter ends. Again, it does nothing."""
     _popdist.init()
     _finalize_at_exit()
 
@@ -190,3 +190,4 @@ def _send_reports() -> None:
 _send_reports()
 
 from . import collectives as collectives  # noqa: E402
+from . import popdist_core as popdist_core  # noqa: E402

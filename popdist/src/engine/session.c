@@ -46,7 +46,7 @@ static enum popdist_status misuse(const char *wanted, struct popdist_error *erro
         [FINALIZED] = "the backend is finalized and cannot be started again in the same process",
     };
 
-    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize, each once",
+    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize",
                 wanted, stages[session.stage]);
 }
 
@@ -85,15 +85,20 @@ static enum popdist_status runs_alone(bool *ret, struct popdist_error *error)
     return status;
 }
 
-enum popdist_status popdist_register_default_backend(struct popdist_error *error)
+static enum popdist_status register_default(struct popdist_error *error)
 {
     bool alone;
     enum popdist_status status = runs_alone(&alone, error);
 
-    if (status)
-        return status;
+    return status ? status : register_as(NULL, alone, error);
+}
+
+enum popdist_status popdist_register_default_backend(struct popdist_error *error)
+{
+    enum popdist_status status;
+
     lock();
-    status = register_as(NULL, alone, error);
+    status = register_default(error);
     unlock();
     return status;
 }
@@ -151,19 +156,28 @@ static enum popdist_status start(struct popdist_error *error)
     return status;
 }
 
+static enum popdist_status initialize(struct popdist_error *error)
+{
+    enum popdist_status status;
+
+    if (session.stage != REGISTERED)
+        return misuse("cannot initialize the backend now", error);
+    status = session.link.backend->open(&session.link.self, error);
+    if (status)
+        return status;
+    status = start(error);
+    session.stage = status ? FINALIZED : INITIALIZED;
+    if (status)
+        (void)session.link.backend->close(session.link.self, false, NULL);
+    return status;
+}
+
 enum popdist_status popdist_initialize_backend(struct popdist_error *error)
 {
     enum popdist_status status;
 
     lock();
-    status = session.stage == REGISTERED ? session.link.backend->open(&session.link.self, error)
-                                         : misuse("cannot initialize the backend now", error);
-    if (!status) {
-        status = start(error);
-        session.stage = status ? FINALIZED : INITIALIZED;
-        if (status)
-            (void)session.link.backend->close(session.link.self, false, NULL);
-    }
+    status = initialize(error);
     unlock();
     return status;
 }
@@ -180,9 +194,15 @@ bool popdist_is_backend_initialized(void)
 
 enum popdist_status popdist_init(struct popdist_error *error)
 {
-    enum popdist_status status = popdist_register_default_backend(error);
+    enum popdist_status status = POPDIST_OK;
 
-    return status ? status : popdist_initialize_backend(error);
+    lock();
+    if (session.stage == NONE)
+        status = register_default(error);
+    if (!status && session.stage != INITIALIZED)
+        status = initialize(error);
+    unlock();
+    return status;
 }
 
 static void free_groups(struct group **list)
@@ -202,6 +222,10 @@ enum popdist_status popdist_finalize_backend(struct popdist_error *error)
     bool clean = false;
 
     lock();
+    if (session.stage == FINALIZED) {
+        unlock();
+        return POPDIST_OK;
+    }
     if (session.stage != INITIALIZED)
         status = misuse("nothing to finalize", error);
     else if (session.inside)
