@@ -97,6 +97,20 @@ def test_a_stopped_instance_is_named(site):
 
 
 @pytest.mark.parametrize("transport", ["self,vader", "self,tcp"])
+def test_a_late_instance_fails_with_all_others(site, tmp_path, transport):
+    """Whatever the size, and the same id can be used again."""
+    sizes = ["8", "2048", "2049", "1000000"]
+    printed = runs.mpirun(3, [sys.executable, MAIN / "too_late.py", tmp_path, *sizes], transport=transport, PYTHONPATH=site,
+                          POPDIST_COLLECTIVE_TIMEOUT=1)  # fmt: skip
+    lines = printed.splitlines()
+    assert lines.count("together 3") == 3, printed
+    late = r'all-reduce "step": (instance 2 did not join within 1 s|instance [01] timed out)'
+    for size in sizes:
+        found = [line for line in lines if re.fullmatch(f"{size} {late}", line)]
+        assert len(found) == 3, printed
+
+
+@pytest.mark.parametrize("transport", ["self,vader", "self,tcp"])
 def test_data_goes_through_shared_memory_and_tcp(site, transport):
     printed = runs.mpirun(2, [sys.executable, MAIN / "collectives.py"], PYTHONPATH=site, transport=transport)
     assert printed == "good\n" * 2

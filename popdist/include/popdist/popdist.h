@@ -83,8 +83,14 @@ POPDIST_API enum popdist_status popdist_register_default_backend(struct popdist_
 POPDIST_API enum popdist_status popdist_register_backend(const char *path, struct popdist_error *error);
 POPDIST_API enum popdist_status popdist_initialize_backend(struct popdist_error *error);
 POPDIST_API bool popdist_is_backend_initialized(void);
-/* Waits until all instances have called it, like MPI_Finalize. Again, it does nothing. */
+/* Waits until all instances have called it, like MPI_Finalize. Again, it does nothing. POPDIST_MISUSE:
+ * another instance waits for this one in an operation; then end the program, so that mpirun ends the others.
+ */
 POPDIST_API enum popdist_status popdist_finalize_backend(struct popdist_error *error);
+/* For a program that is about to end because of an error: all collective operations of this instance fail at
+ * once, in other threads too, and no further ones are possible. Then end the program without finalizing, so
+ * that mpirun ends the other instances. */
+POPDIST_API enum popdist_status popdist_stop_collectives(const char *reason, struct popdist_error *error);
 /* Registers the default backend, unless one is registered, and initialises it, unless it is initialised. */
 POPDIST_API enum popdist_status popdist_init(struct popdist_error *error);
 /* How many instances the backend connects, and the index of this one. */

@@ -46,8 +46,8 @@ static enum popdist_status misuse(const char *wanted, struct popdist_error *erro
         [FINALIZED] = "the backend is finalized and cannot be started again in the same process",
     };
 
-    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize",
-                wanted, stages[session.stage]);
+    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize", wanted,
+                stages[session.stage]);
 }
 
 static enum popdist_status register_as(const char *path, bool alone, struct popdist_error *error)
@@ -215,35 +215,67 @@ static void free_groups(struct group **list)
     }
 }
 
-/* Closing waits for the other instances, for any time: nothing is locked meanwhile. */
+/* Ends the session for all threads. *ret is NULL if it has ended before. */
+static enum popdist_status take_engine(struct engine **ret, struct popdist_error *error)
+{
+    *ret = NULL;
+    if (session.stage == FINALIZED)
+        return POPDIST_OK;
+    if (session.stage != INITIALIZED)
+        return misuse("nothing to finalize", error);
+    if (session.inside)
+        return fail(
+            error, POPDIST_MISUSE,
+            "a collective operation is still running in another thread; wait for it before finalizing");
+    *ret = session.engine;
+    session.stage = FINALIZED;
+    session.engine = NULL;
+    return POPDIST_OK;
+}
+
+/* Waits for the other instances, for any time: nothing is locked meanwhile. */
+static enum popdist_status close_engine(struct engine *engine, struct popdist_error *error)
+{
+    bool clean = false;
+    enum popdist_status status = POPDIST_OK, closed;
+
+    if (session.world->count > 1)
+        status = engine_run_last(engine, session.world, error);
+    /* Has been reported by the operation that broke it. */
+    if (status == POPDIST_BROKEN)
+        status = POPDIST_OK;
+    (void)engine_free(engine, &clean, NULL);
+    free_groups(&session.communicators);
+    free_groups(&session.choices);
+    group_free(session.world);
+    session.world = NULL;
+    closed = session.link.backend->close(session.link.self, clean && !status, status ? NULL : error);
+    return status ? status : closed;
+}
+
 enum popdist_status popdist_finalize_backend(struct popdist_error *error)
 {
-    enum popdist_status status = POPDIST_OK;
-    bool clean = false;
+    struct engine *engine;
+    enum popdist_status status;
 
     lock();
-    if (session.stage == FINALIZED) {
-        unlock();
-        return POPDIST_OK;
-    }
-    if (session.stage != INITIALIZED)
-        status = misuse("nothing to finalize", error);
-    else if (session.inside)
-        status =
-            fail(error, POPDIST_MISUSE,
-                 "a collective operation is still running in another thread; wait for it before finalizing");
-    else
-        status = engine_free(session.engine, &clean, error);
-    if (!status) {
-        session.stage = FINALIZED;
-        session.engine = NULL;
-        free_groups(&session.communicators);
-        free_groups(&session.choices);
-        group_free(session.world);
-        session.world = NULL;
-    }
+    status = take_engine(&engine, error);
     unlock();
-    return status ? status : session.link.backend->close(session.link.self, clean, error);
+    return engine ? close_engine(engine, error) : status;
+}
+
+enum popdist_status popdist_stop_collectives(const char *reason, struct popdist_error *error)
+{
+    enum popdist_status status = POPDIST_OK;
+
+    lock();
+    if (!reason || session.stage != INITIALIZED)
+        status =
+            reason ? misuse("nothing to stop", error) : fail(error, POPDIST_INVALID, "the reason is NULL");
+    else
+        engine_stop(session.engine, reason);
+    unlock();
+    return status;
 }
 
 enum popdist_status session_enter(struct engine **ret, struct popdist_error *error)
