@@ -130,6 +130,42 @@ def test_an_instance_that_ends_in_the_middle_ends_the_run(site, how, seconds, sa
     assert says in done.stderr
 
 
+@pytest.mark.parametrize("threads", [(), ("daemon",), ("joined",)])
+@pytest.mark.parametrize("code,status,says", [
+    ("sys.exit('no data found')", 1, "no data found"),
+    ("exit(3)", 3, ""),
+    ("1 / 0", 1, "ZeroDivisionError"),
+])  # fmt: skip
+def test_an_instance_that_fails_ends_the_run_with_its_status(site, code, status, says, threads):
+    """The others wait for it without limit, and so do threads of its own."""
+    assert says in ended(site, status, code, *threads)
+
+
+@pytest.mark.parametrize("code,status", [("raise SystemExit(3)", 3), ("sys.exit(0)", 1)])
+def test_an_instance_that_ends_while_another_waits_for_it_ends_the_run(site, code, status):
+    says = 'cannot finalize: instance 0 waits for this instance in barrier "popdist.synchronize"'
+    assert says in ended(site, status, code)
+
+
+def ended(site, status, *words):
+    """What the run wrote to standard error before it ended with this status."""
+    done = subprocess.run(
+        runs.mpirun_words(2, [sys.executable, MAIN / "ends.py", *words], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=3600),
+        env=runs.clean_environment(), capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("code", [
+    "try: sys.exit(3)\nexcept SystemExit: pass",
+    "try: 1 / 0\nexcept ZeroDivisionError: sys.excepthook(*sys.exc_info())",
+    "thread = threading.Thread(target=sys.exit, args=(3,)); thread.start(); thread.join()",
+])  # fmt: skip
+def test_what_somebody_catches_ends_nothing(site, code):
+    assert runs.mpirun(2, [sys.executable, MAIN / "ends.py", code], PYTHONPATH=site) == "good\n" * 2
+
+
 def test_a_package_without_its_mpi_backend_says_so(site, tmp_path):
     """On record: registerDefaultBackend finds the backend that came with PopDist, or throws."""
     shutil.copytree(site / "popdist", tmp_path / "popdist", ignore=shutil.ignore_patterns("libpopdist_mpi.so"))

@@ -5,13 +5,11 @@ program that runs alone. Collective operations (popdist.collectives), synchroniz
 init() when there are several instances.
 """
 
-import atexit
 import os
-import sys
 import threading
 from typing import Any, Callable, Iterable, List, Optional, TypeVar
 
-from . import _popdist
+from . import _ending, _popdist
 from ._popdist import (
     PopdistError,
     finalizeBackend,
@@ -73,7 +71,7 @@ def defaultCommunicatorId() -> str:
 def init() -> None:
     """Starts communication with the other instances, until the interpreter ends. Again, it does nothing."""
     _popdist.init()
-    _finalize_at_exit()
+    _ending.watch()
 
 
 def registerDefaultBackend() -> None:
@@ -89,7 +87,7 @@ def registerBackend(path: "os.PathLike[str] | str") -> None:
 def initializeBackend() -> None:
     """Starts the registered backend."""
     _popdist.initializeBackend()
-    _finalize_at_exit()
+    _ending.watch()
 
 
 def registerCommunicator(participants: Iterable[int], communicator_id: str) -> None:
@@ -148,23 +146,6 @@ class _Among:
         self._outer.instances = self._before
         if isBackendInitialized():
             _popdist.use_instances(self._before)
-
-
-_failed = False
-
-
-def _finalize_at_exit() -> None:
-    """At the end all instances wait for each other, but not for one that dies of an exception: it just ends, and
-    mpirun then ends the others."""
-    before = sys.excepthook
-
-    def note(*what: Any) -> None:
-        global _failed
-        _failed = True
-        before(*what)
-
-    sys.excepthook = note
-    atexit.register(lambda: None if _failed or not isBackendInitialized() else finalizeBackend())
 
 
 def _send_reports() -> None:
