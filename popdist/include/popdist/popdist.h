@@ -123,9 +123,10 @@ enum popdist_type {
 POPDIST_API size_t popdist_type_size(enum popdist_type type);
 POPDIST_API const char *popdist_type_name(enum popdist_type type);
 
-/* The communicator of all instances. */
+/* The communicator of operations that have no other: all instances, unless it is registered for others. */
 POPDIST_API const char *popdist_default_communicator_id(void);
-/* All instances call it with the same arguments. */
+/* All instances call it with the same arguments. The default communicator may be registered again and again.
+ */
 POPDIST_API enum popdist_status popdist_register_communicator(const uint32_t *participants, size_t count,
                                                               const char *id, struct popdist_error *error);
 /* From now on this thread's collectives without a communicator are among these instances, which must include

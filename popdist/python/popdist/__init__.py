@@ -90,8 +90,11 @@ def initializeBackend() -> None:
     _ending.watch()
 
 
-def registerCommunicator(participants: Iterable[int], communicator_id: str) -> None:
-    """Names a set of instances; all instances make this call with the same arguments."""
+def registerCommunicator(
+    participants: Iterable[int], communicator_id: str = _popdist.defaultCommunicatorId
+) -> None:
+    """Names a set of instances; all instances make this call with the same arguments. Without a name, operations that
+    have no other communicator are among these instances."""
     _popdist.register_communicator(sorted(participants), communicator_id)
 
 

@@ -19,8 +19,9 @@ static struct {
     struct link link;
     struct engine *engine;
     struct group *world;
-    struct group *communicators; /* registered ones */
-    struct group *choices;       /* those of session_instances */
+    const struct group *standard; /* the default communicator; NULL: world */
+    struct group *communicators;  /* registered ones */
+    struct group *choices;        /* those of session_instances */
     uint32_t groups;
     int64_t timeout_ms; /* 0: as the environment says */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -249,6 +250,7 @@ static enum popdist_status close_engine(struct engine *engine, struct popdist_er
     free_groups(&session.choices);
     group_free(session.world);
     session.world = NULL;
+    session.standard = NULL;
     closed = session.link.backend->close(session.link.self, clean && !status, status ? NULL : error);
     return status ? status : closed;
 }
@@ -308,9 +310,28 @@ const struct group *session_world(void)
     return session.world;
 }
 
+static const struct group *thread_group(void)
+{
+    if (chosen)
+        return chosen;
+    return session.standard ? session.standard : session.world;
+}
+
 const struct group *session_thread_group(void)
 {
-    return chosen ? chosen : session.world;
+    const struct group *group;
+
+    lock();
+    group = thread_group();
+    unlock();
+    return group;
+}
+
+void session_set_default_group(const struct group *group)
+{
+    lock();
+    session.standard = group;
+    unlock();
 }
 
 void session_set_thread_group(const struct group *group)
@@ -330,7 +351,7 @@ const struct group *session_find(const char *id)
     const struct group *group;
 
     lock();
-    group = strcmp(id, SESSION_DEFAULT_ID) == 0 ? session.world : find(session.communicators, id);
+    group = strcmp(id, SESSION_DEFAULT_ID) == 0 ? thread_group() : find(session.communicators, id);
     unlock();
     return group;
 }
@@ -350,7 +371,7 @@ enum popdist_status session_add(struct group *group, struct popdist_error *error
     enum popdist_status status;
 
     lock();
-    if (find(session.communicators, group->id) || strcmp(group->id, SESSION_DEFAULT_ID) == 0)
+    if (find(session.communicators, group->id))
         status = fail(error, POPDIST_MISUSE, "communicator \"%.200s\" is already registered", group->id);
     else
         status = add(&session.communicators, group, error);
