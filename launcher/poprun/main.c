@@ -242,6 +242,15 @@ static void find_hosts(const struct poprun_options *options, struct strv *hosts,
                    options->num_instances, hosts->count, hosts->count);
 }
 
+static void log_hints(const struct run_log *log, const struct poprun_options *options)
+{
+    AUTO(strv) struct strv hints = {0};
+
+    poprun_options_hint(options, environment, &hints);
+    for (size_t i = 0; i < hints.count; i++)
+        run_log_write(log, RUN_LOG_WARNING, "%s", hints.items[i]);
+}
+
 static int launch(const struct poprun_options *options, const struct settings *settings,
                   const struct strv *hosts, const char *local_name)
 {
@@ -263,6 +272,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
     struct err err;
     bool good = run.left || err_errno(&err, errno, "out of shared memory");
 
+    log_hints(&log, options);
     good = good && (options->offline_mode || vipu_endpoint_find(options, environment, &access, &err)) &&
            mpirun_find(environment("PATH"), &mpirun, &err);
     run.mpirun = mpirun;
