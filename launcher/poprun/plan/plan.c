@@ -323,6 +323,21 @@ static void add_sessions(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, agents[i], at_a_time);
 }
 
+/* Version 4.1 shortens the list of hosts to ranges of numbers, which rejects an underscore (open-mpi/ompi,
+ * orte/mca/regx/fwd/regx_fwd.c); its daemons then end with a segmentation fault. Its component "naive" passes
+ * names on as they are. */
+static void add_host_names(const struct plan_input *in, struct strv *variables)
+{
+    const struct strv *hosts = in->topology->hosts;
+
+    for (size_t i = 0; i < hosts->count; i++) {
+        if (!strchr(hosts->items[i], '_'))
+            continue;
+        add_default(in, variables, "OMPI_MCA_regx", "naive");
+        return;
+    }
+}
+
 /* mpirun warns if a variable that it has to forward does not exist; an empty one has the same meaning. */
 static void add_variables(const struct plan_input *in, struct strv *variables)
 {
@@ -334,6 +349,7 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, forwarded[i], "");
     add_agent(in, variables);
     add_sessions(in, variables);
+    add_host_names(in, variables);
 }
 
 bool plan_make(const struct plan_input *in, struct plan *ret, struct err *err)

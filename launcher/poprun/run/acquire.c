@@ -51,7 +51,7 @@ static bool require(const struct step *step, struct vipu_requirements *ret, stru
         .size = options->num_replicas * options->ipus_per_replica,
         .cluster_id = options->vipu_cluster,
         .allocation_id = options->vipu_allocation,
-        .num_ilds = options->num_ilds,
+        .num_ilds = partition_ilds(options),
         .num_gcds = options->num_instances,
         .num_replicas = options->num_instances,
     };

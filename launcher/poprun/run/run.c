@@ -30,7 +30,7 @@ static struct topology topology_of(const struct run *run, const struct vipu_part
 {
     const struct poprun_options *options = run->options;
     uint64_t ipus = (uint64_t)options->num_replicas * options->ipus_per_replica;
-    uint32_t ilds = partition ? partition->num_ilds : options->num_ilds;
+    uint32_t ilds = partition ? partition->num_ilds : partition_ilds(options);
     uint64_t size = partition ? partition->size : ipus;
 
     return (struct topology){.num_replicas = options->num_replicas,
@@ -196,6 +196,7 @@ static bool make_plan(const struct run *run, struct plan *ret, struct err *err)
     struct vipu_partition partition = {0};
     bool good;
 
+    run_message_ilds(run->run_log, run->options);
     if (!check_hosts(run, err))
         return false;
     if (run->options->offline_mode)

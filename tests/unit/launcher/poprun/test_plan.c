@@ -603,3 +603,32 @@ TEST(daemons_on_other_hosts_stay_with_their_agents)
     CHECK(!strv_has(&third.plan.variables, "OMPI_MCA_orte_leave_session_attached=1"));
     CHECK(!strv_has(&third.plan.variables, "OMPI_MCA_plm_rsh_num_concurrent=128"));
 }
+
+static const char *own_regx(const char *name)
+{
+    return strcmp(name, "OMPI_MCA_regx") == 0 ? "reverse" : NULL;
+}
+
+/* open-mpi/ompi v4.1.4, orte/mca/regx/fwd/regx_fwd.c: a name has letters, digits, dots and hyphens only. */
+TEST(names_with_an_underscore_are_passed_on_as_they_are)
+{
+    static const struct {
+        const char *hosts;
+        const char *(*env)(const char *);
+        bool is_naive;
+    } rows[] = {{"pod1 pod-2.lan", no_variable, false},
+                {"pod1 pod_2", no_variable, true},
+                {"a_b c", own_regx, false}};
+
+    CHECK_ROWS (row, rows) {
+        struct run run = {.words = {"--num-replicas=2", "--num-instances=2", "a"},
+                          .env = row->env,
+                          .mpirun = "m",
+                          .program = "orterun",
+                          .hosts = row->hosts};
+        AUTO(outcome) struct outcome outcome = {0};
+
+        perform(&run, &outcome);
+        CHECK(strv_has(&outcome.plan.variables, "OMPI_MCA_regx=naive") == row->is_naive);
+    }
+}
