@@ -121,6 +121,8 @@ void run_message_command(const struct run_log *log, const struct plan *plan)
     shell_words_join_quoted(&plan->argv, &text);
     for (size_t i = 0; i < plan->variables.count; i++)
         run_log_write(log, RUN_LOG_TRACE, "Variable for mpirun: %s", plan->variables.items[i]);
+    for (size_t i = 0; i < plan->app_lines.count; i++)
+        run_log_write(log, RUN_LOG_TRACE, "Application file of mpirun: %s", plan->app_lines.items[i]);
     run_log_write(log, RUN_LOG_INFO, "Running command: %s", str_text(&text));
 }
 

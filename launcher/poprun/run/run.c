@@ -162,8 +162,18 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
                                .cache_per_host = run->left->cache_hosts > 0,
                                .network = network,
                                .mpirun = run->mpirun,
+                               .program_is_missing =
+                                   !mpirun_finds_program(run->env("PATH"), run->program->items[0]),
+                               .has_app_file = plan_needs_app_file(run->program),
                                .dialect = mpi_dialect_of(program),
                                .env = run->env};
+    if (!plan_make(&input, ret, err))
+        return false;
+    if (input.has_app_file || !mpirun_command_is_too_long(ret))
+        return true;
+    plan_release(ret);
+    *ret = (struct plan){0};
+    input.has_app_file = true;
     return plan_make(&input, ret, err);
 }
 
@@ -228,6 +238,9 @@ int run_perform(void *ctx)
 
     if (good) {
         find_wrapper(run, &plan);
+        good = !plan.app_lines.count || mpirun_add_app_file(&plan, &err);
+    }
+    if (good) {
         run_message_command(run->run_log, &plan);
         good = mpirun_run(&plan, run->run_log, &run->left->mpirun, &status, &err);
     }
@@ -244,8 +257,7 @@ bool run_describe(const struct run *run, struct err *err)
 
     if (!make_plan(run, &plan, err))
         return false;
-    shell_words_join_quoted(&plan.argv, &text);
-    (void)str_addc(&text, '\n');
+    plan_print(&plan, &text);
     run->print(str_text(&text));
     return true;
 }
