@@ -69,7 +69,7 @@ def built(tmp_path):
     """A build folder with small programs under the names of ours."""
     folder = tmp_path / "build"
     for name, flags in [("ipu-operator", []), ("vipu-server", ["-lsqlite3"]), ("vipu", []), ("ipu-launch", ["-static"]),
-                        ("ipu-tools", ["-static"])]:
+                        ("ipu-tools", ["-static"]), ("ipu-nopty.so", ["-shared", "-fPIC", "-nostdlib"])]:
         place = folder / name.split("-")[0]
         place.mkdir(parents=True, exist_ok=True)
         source = tmp_path / f"{name}.c"
@@ -174,12 +174,12 @@ def test_image_of_the_simulated_controller_has_its_client(built, tmp_path):
         assert ran.stdout == f"{name}\n"
 
 
-def test_launcher_image_holds_two_static_files(built, tmp_path):
+def test_launcher_image_holds_two_static_files_and_a_library_without_dependencies(built, tmp_path):
     done = run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     _, _, layer = layer_of(done.stdout.strip())
     files = [member.name for member in layer if member.isfile()]
-    assert [name for name in files if not name.startswith("usr/share/doc/")] == ["ipu-launch", "ipu-tools"]
+    assert [name for name in files if not name.startswith("usr/share/doc/")] == ["ipu-launch", "ipu-nopty.so", "ipu-tools"]
 
 
 def materials(built, tmp_path, name):

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/core/mem.h"
+#include "launcher/env/preload.h"
 #include "launcher/env/workers.h"
 #include "launcher/poprun/run/acquire.h"
 #include "launcher/poprun/plan/rsh_agent.h"
@@ -111,6 +112,26 @@ static void find_wrapper(const struct run *run, struct plan *plan)
 
     if (folder)
         strv_pushf(&plan->variables, "PATH=%s%s%s", path ? path : "", path && *path ? ":" : "", folder);
+}
+
+/* In a pod mpirun starts the instances through ipu-launch, which keeps their lines whole if mpirun reads them
+ * from pipes. */
+static void add_preload(const struct run *run, struct plan *plan)
+{
+    const char *agent = run->env("OMPI_MCA_orte_fork_agent");
+    AUTO(mem) char *folder = executable_dir();
+    AUTO(mem) char *ours = mem_printf("%s/ipu-launch rank ", folder ? folder : "");
+    AUTO(envv) struct envv env = {0};
+    char *inherited[] = {NULL, NULL};
+    AUTO(mem) char *own = NULL;
+
+    if (!agent || !str_has_prefix(agent, ours))
+        return;
+    if (run->env("LD_PRELOAD"))
+        inherited[0] = own = mem_printf("LD_PRELOAD=%s", run->env("LD_PRELOAD"));
+    envv_init(&env, inherited);
+    preload_add(&env, folder);
+    strv_push(&plan->variables, env.items[0]);
 }
 
 /* The caller frees it; NULL: any. */
@@ -238,6 +259,7 @@ int run_perform(void *ctx)
 
     if (good) {
         find_wrapper(run, &plan);
+        add_preload(run, &plan);
         good = !plan.app_lines.count || mpirun_add_app_file(&plan, &err);
     }
     if (good) {

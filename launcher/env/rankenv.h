@@ -1,0 +1,12 @@
+/* The environment of a process that mpirun starts: what torch.distributed and others read, from what Open MPI
+ * tells each rank. A value of the user is kept. Pure. */
+#pragma once
+
+#include "base/core/err.h"
+#include "launcher/env/envv.h"
+
+/* `master` is the address:port of the worker of rank 0, IPv6 in brackets; NULL: the operator has named none.
+ * ERR_INVALID if it or the pod's shape is invalid. Without variables of Open MPI nothing is added. */
+MUST_USE bool rankenv_complete(struct envv *env, const char *master, struct err *err);
+const char *rankenv_port(const struct envv *env); /* for rank 0 to listen on, as the operator has chosen it */
+bool rankenv_is_alone(const struct envv *env);    /* the only rank of its run */

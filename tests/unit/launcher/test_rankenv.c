@@ -1,0 +1,81 @@
+#include "launcher/env/rankenv.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+#define ENTRIES 16
+#define OPEN_MPI "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_LOCAL_RANK=1"
+#define IN_ONE_POD OPEN_MPI, "OMPI_COMM_WORLD_LOCAL_SIZE=4"
+
+static const struct {
+    char *env[ENTRIES];
+    const char *master, *rank, *world_size, *local_rank, *master_addr, *master_port;
+} rows[] = {
+    {{OPEN_MPI}, "10.0.0.5:24001", "3", "4", "1", "10.0.0.5", "24001"},
+    {{OPEN_MPI}, "[fd00::5]:24001", "3", "4", "1", "fd00::5", "24001"},
+    /* A run within one pod. */
+    {{IN_ONE_POD, "IPU_JOB_MASTER_PORT=24001"}, NULL, "3", "4", "1", "127.0.0.1", "24001"},
+    {{IN_ONE_POD}, NULL, "3", "4", "1", "127.0.0.1", "29500"},
+    /* A run over pods, by the user's own means. */
+    {{OPEN_MPI, "OMPI_COMM_WORLD_LOCAL_SIZE=2"}, NULL, "3", "4", "1", NULL, NULL},
+    /* The user's values, empty ones too. */
+    {{OPEN_MPI, "RANK=7", "WORLD_SIZE=", "LOCAL_RANK=9", "MASTER_ADDR=head", "MASTER_PORT=1"},
+     "10.0.0.5:24001",
+     "7",
+     "",
+     "9",
+     "head",
+     "1"},
+    /* Those that ipu-launch has set for the pod are not the user's. */
+    {{IN_ONE_POD, "IPU_JOB_IPUS_PER_INSTANCE=2", "IPU_JOB_WORKERS=2", "IPU_JOB_WORKER_INDEX=1",
+      "IPU_JOB_MASTER_ADDR=head", "IPU_JOB_MASTER_PORT=24001", "MASTER_ADDR=head", "RANK=1", "WORLD_SIZE=2"},
+     NULL,
+     "3",
+     "4",
+     "1",
+     "127.0.0.1",
+     "24001"},
+    /* Not started by mpirun. */
+    {{"PATH=/bin"}, "10.0.0.5:24001", NULL, NULL, NULL, NULL, NULL},
+};
+
+TEST(a_rank_finds_its_place_as_torch_reads_it)
+{
+    CHECK_ROWS (row, rows) {
+        AUTO(envv) struct envv env = {0};
+        struct err err;
+
+        envv_init(&env, row->env);
+        CHECK_OK(rankenv_complete(&env, row->master, &err), err);
+        CHECK_STR_EQ(envv_get(&env, "RANK"), row->rank);
+        CHECK_STR_EQ(envv_get(&env, "WORLD_SIZE"), row->world_size);
+        CHECK_STR_EQ(envv_get(&env, "LOCAL_RANK"), row->local_rank);
+        CHECK_STR_EQ(envv_get(&env, "MASTER_ADDR"), row->master_addr);
+        CHECK_STR_EQ(envv_get(&env, "MASTER_PORT"), row->master_port);
+    }
+}
+
+TEST(a_master_without_a_port_is_rejected)
+{
+    char *none[] = {NULL};
+    AUTO(envv) struct envv env = {0};
+    struct err err;
+
+    envv_init(&env, none);
+    CHECK(!rankenv_complete(&env, "head", &err));
+    CHECK_STR_EQ(err.msg, "--master must be ADDRESS:PORT, got \"head\"");
+}
+
+TEST(a_single_rank_is_alone)
+{
+    char *one[] = {"OMPI_COMM_WORLD_SIZE=1", NULL}, *two[] = {"OMPI_COMM_WORLD_SIZE=2", NULL},
+         *none[] = {NULL};
+    AUTO(envv) struct envv first = {0}, second = {0}, third = {0};
+
+    envv_init(&first, one);
+    envv_init(&second, two);
+    envv_init(&third, none);
+    CHECK(rankenv_is_alone(&first));
+    CHECK(!rankenv_is_alone(&second));
+    CHECK(rankenv_is_alone(&third));
+}
