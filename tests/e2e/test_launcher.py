@@ -156,6 +156,30 @@ def test_the_network_policy_admits_what_a_job_needs_and_nothing_else(namespace, 
     made.wait_for_state("Completed")
 
 
+def test_ranks_meet_as_those_of_torch_and_know_all_workers(namespace, start):
+    """Whatever the network and the user; in the node's network gloo takes the interface of the pod's address."""
+    script = """
+for n in 0 1; do getent hosts {0}-worker-$n > /dev/null && echo "rank $RANK knows worker $n"; done
+[ -z "$IPU_JOB_ADDRESS" ] || [ "${{GLOO_SOCKET_IFNAME:-lo}}" != lo ] || echo "gloo takes loopback"
+exec python3 -c '{1}'"""
+    user = {"runAsUser": 1000, "runAsGroup": 1000}
+    both = [start(mpi(name, script.format(name, MEET), pod={"hostNetwork": hosts, "securityContext": user}))
+            for name, hosts in (("own", False), ("nodes", True))]
+    for made in both:
+        made.wait_for_state("Completed", seconds=START_S)
+        assert untagged(launcher_log(namespace, made)) == [
+            f"hello from p-{made.name}-{namespace.namespace}-0", "met rank 1",
+            *(f"rank {rank} knows worker {n}" for rank in (0, 1) for n in (0, 1))]  # fmt: skip
+
+
+def test_mpirun_works_in_the_shell_of_a_plain_worker(namespace, start):
+    made = start(job("plain", UNTIL_TOLD))
+    made.wait_for_state("Running")
+    assert namespace("exec", "plain-worker-0", "--", "sh", "-c", "id -u; mpirun -np 1 echo started").split() == ["0", "started"]
+    made.let_end()
+    made.wait_for_state("Completed")
+
+
 # ---- two nodes
 
 
