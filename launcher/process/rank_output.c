@@ -85,18 +85,29 @@ static bool hand_on(struct stream *s, enum line_buffer_rest rest)
     return true;
 }
 
-/* A pseudoterminal fails with EIO when nobody has its other side open. */
+/* All that is there: a pseudoterminal returns little at a time, and large chunks are handed on faster. False
+ * at the end; a pseudoterminal then fails with EIO. */
+static bool read_all(struct stream *s)
+{
+    for (;;) {
+        size_t room;
+        char *space = line_buffer_space(&s->buffer, &room);
+        ssize_t got = room > 0 ? read(s->from, space, room) : -1;
+
+        if (room == 0 || (got < 0 && errno == EAGAIN))
+            return true;
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        if (got > 0)
+            line_buffer_add(&s->buffer, (size_t)got);
+    }
+}
+
 static void read_stream(struct stream *s)
 {
-    size_t room;
-    char *space = line_buffer_space(&s->buffer, &room);
-    ssize_t got = read(s->from, space, room);
+    bool has_more = read_all(s);
 
-    if (got < 0 && errno == EINTR)
-        return;
-    if (got > 0)
-        line_buffer_add(&s->buffer, (size_t)got);
-    if (!hand_on(s, got > 0 ? LINE_BUFFER_KEEP : LINE_BUFFER_END) || got <= 0)
+    if (!hand_on(s, has_more ? LINE_BUFFER_KEEP : LINE_BUFFER_END) || !has_more)
         close_stream(s);
 }
 
@@ -176,9 +187,10 @@ static struct stream *make_streams(int pairs[STREAM_COUNT][2], bool is_alone)
         streams[i].deadline_ms = NEVER;
         streams[i].buffer.is_exact = is_alone;
         close_fd(&pairs[i][1]);
-        if (streams[i].from >= 0)
+        if (streams[i].from >= 0) {
+            (void)fcntl(streams[i].from, F_SETFL, O_NONBLOCK);
             keep_boundaries(streams[i].to);
-        else
+        } else
             close_fd(&streams[i].to);
     }
     return streams;
