@@ -159,7 +159,7 @@ def test_the_network_policy_admits_what_a_job_needs_and_nothing_else(namespace, 
 def test_ranks_meet_as_those_of_torch_and_know_all_workers(namespace, start):
     """Whatever the network and the user; in the node's network gloo takes the interface of the pod's address."""
     script = """
-for n in 0 1; do getent hosts {0}-worker-$n > /dev/null && echo "rank $RANK knows worker $n"; done
+for n in 0 1; do python3 -c "import socket, sys; socket.gethostbyname(sys.argv[1])" {0}-worker-$n && echo "rank $RANK knows worker $n"; done
 [ -z "$IPU_JOB_ADDRESS" ] || [ "${{GLOO_SOCKET_IFNAME:-lo}}" != lo ] || echo "gloo takes loopback"
 exec python3 -c '{1}'"""
     user = {"runAsUser": 1000, "runAsGroup": 1000}
