@@ -17,7 +17,9 @@
 #include "launcher/inpod/launcher_pod.h"
 #include "launcher/process/command.h"
 #include "launcher/process/bundled_programs.h"
+#include "launcher/process/diag.h"
 #include "launcher/process/executable.h"
+#include "launcher/process/memory_events.h"
 #include "launcher/process/network_interface.h"
 #include "launcher/process/rank_output.h"
 #include "launcher/process/supervise.h"
@@ -135,10 +137,20 @@ static bool complete_for(char *const *argv, struct envv *env, struct err *err)
     return true;
 }
 
+/* The command may tell of its own process's end only, or of none. The operator reads this line in the log
+ * (operator/api/observed/log_tail.c). */
+static void report_oom_kills(uint32_t count)
+{
+    if (count)
+        diag("this container ran out of memory: the kernel killed %u %s", count,
+             count == 1 ? "process" : "processes");
+}
+
 static int run(char **words)
 {
     AUTO(envv) struct envv env = {0};
     struct command command = {.argv = command_words(words)};
+    uint32_t before = memory_events_oom_kills("");
     struct err err;
     int status;
 
@@ -149,6 +161,8 @@ static int run(char **words)
     command.envp = env.items;
     if (!supervise_command(&command, &status, &err))
         return fail(&err, command_exit_status(&err));
+    if (status != 0)
+        report_oom_kills(memory_events_oom_kills("") - before);
     return status;
 }
 
