@@ -119,7 +119,7 @@ const struct reason reasons[] = {
      "The launcher cannot reach a worker, or gets no answer from it, and the worker's pod has not ended",
      "Check the worker's node, and what its network allows; to have the job restarted, use restartPolicy "
      "OnFailure"},
-    {"OOMKilled", REASON_FAILURE, "A container used more memory than its limit",
+    {"OOMKilled", REASON_FAILURE, "The kernel killed a process because the memory of its container ran out",
      "Raise the container's memory limit"},
     {"Evicted", REASON_FAILURE, "The pod was evicted: its node ran short of a resource, or was drained",
      "Raise the pod's requests; to have it restarted, use restartPolicy OnFailure"},

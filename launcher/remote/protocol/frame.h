@@ -5,8 +5,8 @@
  * Client: COMMAND (once or more, pieces of one shell line), START, then DATA and END on channel 0, CREDIT
  * and STOP for 1 and 2, SIGNAL, and BYE when it has the exit status. Or PROBE alone. Agent: DATA, END,
  * CREDIT and STOP the other way round, FAILED with a sentence if the command cannot run, OOM_KILLED if memory
- * ran out meanwhile, EXIT last; ALIVE responds to PROBE. Both: BEAT. Reading is strict: a frame that is too long, of an unknown type or
- * malformed ends the connection. */
+ * ran out meanwhile, EXIT last; ALIVE responds to PROBE. Both: BEAT. Reading is strict: a frame that is too
+ * long, of an unknown type or malformed ends the connection. */
 #pragma once
 
 #include <stdint.h>

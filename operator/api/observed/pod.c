@@ -8,6 +8,7 @@
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
+#include "operator/api/observed/log_tail.h"
 #include "operator/api/observed/owner.h"
 #include "operator/api/observed/pod_reasons.h"
 
@@ -106,7 +107,10 @@ static void read_termination(struct pod *pod, const cJSON *status, bool is_sidec
     pod->failed_s = at;
     pod->exit_code = (int)json_i64(terminated, "exitCode", 0);
     pod->exit_signal = (int)json_i64(terminated, "signal", 0);
-    mem_set_str(&pod->failed_reason, json_str(terminated, "reason", ""));
+    /* A runtime may miss the end of a process other than the container's first. */
+    mem_set_str(&pod->failed_reason, log_tail_is_out_of_memory(json_str(terminated, "message", NULL))
+                                         ? "OOMKilled"
+                                         : json_str(terminated, "reason", ""));
     pod->oom_killed = str_eq(pod->failed_reason, "OOMKilled");
     mem_set_str(&pod->failed_container, json_str(status, "name", ""));
     if (!pod->reason) /* a pod with a reason of its own, such as Evicted, is a better explanation */

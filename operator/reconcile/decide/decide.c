@@ -163,9 +163,10 @@ static const struct instance_result *first_to_report(const struct tally *tally, 
 static char *describe_failed_instance(const cJSON *status, const struct indexset *broken)
 {
     JSON_EACH (item, json_at(status, "failures")) {
+        AUTO(mem) char *what = failure_entry_sentence(item);
+
         if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
-            return mem_printf(": pod %s: %s (see status.failures)", json_str(item, "pod", ""),
-                              json_str(item, "reason", ""));
+            return mem_printf(": %s (see status.failures)", what);
     }
     return mem_strdup(" (see status.failures)");
 }

@@ -234,6 +234,21 @@ TEST(running_out_of_memory_has_a_reason)
     CHECK_STR_EQ(pod->message, "");
 }
 
+/* The program survived its child, and ended because of that. */
+TEST(memory_that_ran_out_is_known_from_the_log_where_the_runtime_missed_it)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[" STATE(
+            "main", "\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\"epoch 1\\n"
+                    "ipu-launch: this container ran out of memory: the kernel killed 1 process\\n\","
+                    "\"finishedAt\":\"2026-01-01T10:05:00Z\"}") "]}}");
+
+    CHECK(pod->oom_killed);
+    CHECK_STR_EQ(pod->trouble, "OOMKilled");
+    CHECK_INT_EQ(pod->exit_code, 1);
+}
+
 TEST(an_evicted_pod_explains_itself)
 {
     AUTO(pod)

@@ -283,13 +283,15 @@ TEST(one_failed_instance_does_not_stop_the_others)
 {
     AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
 
+    pod(w, "job-worker-0")->last_words = "epoch 1\nno\n";
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
     check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
     CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failures)");
+                "1 of 2 instances failed: Container main of pod job-worker-0 exited with code 1: no (see "
+                "status.failures)");
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     check_nothing_held(w);
@@ -311,7 +313,8 @@ TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
     CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-1");
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failures)");
+                "1 of 2 instances failed: Container main of pod job-worker-0 exited with code 1 (see "
+                "status.failures)");
 }
 
 /* They would wait for it for ever. */
@@ -417,7 +420,7 @@ TEST(a_job_names_the_container_that_it_waits_for)
     world_pass(w, MINUTE_MS); /* another number is no news */
     CHECK_STR_EQ(
         world_said(w, "lastMessage"),
-        "Container main of pod job-worker-1 failed with exit code 3; waiting for container board to exit");
+        "Container main of pod job-worker-1 exited with code 3; waiting for container board to exit");
     for (size_t i = 0; i < w->pod_count; i++)
         w->pods[i]->has_lingering = false;
     end_all(w, 0);

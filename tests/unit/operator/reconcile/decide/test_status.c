@@ -527,8 +527,9 @@ TEST(a_failure_is_reported_once_with_node_and_last_words)
     decide(&s, &v);
     CHECK_INT_EQ(s.plan.count, 3);
     CHECK_STR_EQ(s.plan.ops[0].reason, "ContainerFailed");
-    CHECK_STR_EQ(s.plan.ops[0].text, "Container main of pod train-worker-0 exited with code 137; node n1; "
-                                     "last lines: last words");
+    CHECK_STR_EQ(s.plan.ops[0].text,
+                 "Container main of pod train-worker-0 was killed by SIGKILL (exit code 137); node n1; "
+                 "last lines: last words");
     CHECK_STR_EQ(s.plan.ops[1].reason, "Restarting");
     keep(&s);
     decide(&s, &v);
