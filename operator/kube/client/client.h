@@ -60,6 +60,7 @@ struct kube_response {
     const char *reason;  /* of the Status: "Conflict"; "" when none */
     const char *message; /* whole text for the user, with every cause and field path; "" on success */
     int64_t retry_after_ms;
+    bool was_repeated; /* it was sent more than once: 409 may be due to our own first try */
 };
 
 typedef void (*kube_done_fn)(void *ctx, struct kube_response *res);

@@ -99,13 +99,16 @@ static void send(struct sending *sending, const char *method, const cJSON *body)
                               on_sent, sending);
 }
 
-/* An event of that name is there from before a restart: it happened again. */
+/* An event of that name is there from before a restart: it happened again. If its creation was sent twice, it
+ * is most likely its own. */
 static void on_sent(void *ctx, struct kube_response *res)
 {
     struct sending *sending = ctx;
     AUTO(json) cJSON *patch = TAKE(sending->patch_next);
 
     sending->call = NULL;
+    if (res->err.kind == ERR_EXISTS && res->was_repeated)
+        res->err = (struct err){0};
     if (res->err.kind == ERR_EXISTS && patch != NULL) {
         send(sending, "PATCH", patch);
         return;

@@ -57,23 +57,6 @@ static void send_status(struct execution *execution, struct op *op, const struct
                                 .content_type = KUBE_MERGE_PATCH});
 }
 
-/* The log outlives the event. The failure's words are left out: they may be a program's last lines. */
-static void send_event(const struct execution *execution, const struct op *op, const struct job *job)
-{
-    log_info("job event", KV("job", execution->key), KV("reason", op->reason));
-    events_send(execution->r->events, &(struct event){
-                                          .regarding = {.api_version = API_GROUP_VERSION,
-                                                        .kind = API_KIND,
-                                                        .ns = job->ns,
-                                                        .name = job->name,
-                                                        .uid = job->uid},
-                                          .type = op->warning ? "Warning" : "Normal",
-                                          .reason = op->reason,
-                                          .action = "Reconcile",
-                                          .note = op->text,
-                                      });
-}
-
 /* The partition as the pods of an instance need it. */
 static bool find_placement(const struct reconciler *r, const struct record *record,
                            struct partition_placement *ret, char **ret_options)
@@ -255,7 +238,7 @@ static void perform(struct execution *execution, struct op *op, const struct job
     case OP_CLAIM:
         return;
     case OP_EVENT:
-        send_event(execution, op, job);
+        execution_hold_event(execution, op);
         return;
     case OP_PARTITION_CREATE:
         create_partition(execution, op, job);
@@ -317,6 +300,7 @@ void act(struct reconciler *r, const char *key, const struct job *job, struct jo
          struct plan *plan)
 {
     struct execution *execution = execution_new(r, key, cache ? cache->uid : "");
+    bool writes_status = plan_has(plan, OP_STATUS);
 
     execution->generation = job ? job->generation : 0;
     execution->again_at_ms = plan->again_at_ms;
@@ -328,6 +312,8 @@ void act(struct reconciler *r, const char *key, const struct job *job, struct jo
     }
     for (size_t i = 0; i < plan->count; i++)
         perform(execution, &plan->ops[i], job);
+    if (!writes_status)
+        execution_send_events(execution);
     execution_unref(execution);
 }
 

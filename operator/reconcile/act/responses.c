@@ -15,6 +15,14 @@ static void on_job_patched(struct request *request, struct kube_response *res)
         response_fail(request, res);
 }
 
+/* If another writer was faster, the change is found again, and its events with it. */
+static void on_status_patched(struct request *request, struct kube_response *res)
+{
+    if (res->err.kind == ERR_NONE)
+        execution_send_events(request->execution);
+    on_job_patched(request, res);
+}
+
 /* With a finalizer, a deletion is a change like others; without one, the object is gone at once. */
 static void on_job_deleted(struct request *request, struct kube_response *res)
 {
@@ -194,6 +202,8 @@ void on_response(void *ctx, struct kube_response *res)
     response_note_success(request, res);
     switch (request->op.kind) {
     case OP_STATUS:
+        on_status_patched(request, res);
+        break;
     case OP_FINALIZER_ADD:
         on_job_patched(request, res);
         break;

@@ -12,6 +12,17 @@ static bool has_event(const struct plan *plan, const char *reason)
     return false;
 }
 
+/* Nothing has started since Running was reported: an instance ended, or a write was rejected for a while. */
+static bool runs_on(const cJSON *before, const struct job_verdict *v)
+{
+    const struct reason *reason = reason_find(json_str(before, "reason", ""));
+
+    return str_eq(v->reason, "Running") && str_eq(json_str(before, "launcherStatus", ""), "Running") &&
+           reason &&
+           (reason->kind == REASON_FAILURE || str_eq(reason->name, "Finishing") ||
+            str_eq(reason->name, "WriteRejected"));
+}
+
 static void add_state_event(const cJSON *before, const struct job_verdict *v, struct plan *plan)
 {
     bool same_state = str_eq(json_str(before, "launcherStatus", ""), job_state_name(v->state));
@@ -21,7 +32,8 @@ static void add_state_event(const cJSON *before, const struct job_verdict *v, st
     bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
 
     /* Starting steps follow each other too quickly to be reported one by one; Running is reported. */
-    if ((same_state && same_reason) || same_words || (v->state == JOB_STARTING && !warning))
+    if ((same_state && same_reason) || same_words || runs_on(before, v) ||
+        (v->state == JOB_STARTING && !warning))
         return;
     if (!has_event(plan, v->reason)) /* the failure has just been reported in more detail */
         plan_event(plan, v->reason, v->message, warning);

@@ -85,6 +85,30 @@ def test_conditions_are_those_of_kubernetes(world, vipu):
         assert event["reportingController"] == "graphcore.ai/ipu-operator"
 
 
+def test_an_event_is_sent_once_however_often_its_status_is_written(world, vipu):
+    """As when somebody else changes the job again and again: the write is rejected, and repeated."""
+    api = world.make_api_proxy()
+    world.start_operator(vipu.address, proxy=api)
+
+    def says_running(seen):
+        return seen.method == "PATCH" and seen.path.endswith("/ipujobs/told/status") and b'"launcherStatus":"Running"' in seen.body
+
+    def events():
+        return [seen for seen in api.since(0) if "/events" in seen.path and b'"reason":"Running"' in seen.body]
+
+    api.refuses = says_running
+    job = world.job("told")
+    job.run_pods(1)
+    until(lambda: sum(map(says_running, api.since(0))) >= 3, "the status is written again and again", tell=world.tell)
+    assert events() == []
+    api.refuses = lambda seen: False
+    job.wait("Running")
+    world.kubelet.succeed(job.pods()["told-worker-0"])
+    job.wait("Completed")
+    until(lambda: "Completed" in job.reasons_reported(), "its end is told as an event", tell=world.tell)
+    assert len(events()) == 1
+
+
 def test_two_instances_of_two_workers(world, vipu):
     world.start_operator(vipu.address)
     job = world.job("pair", jobInstances=2, workersPerJobInstance="2", modelReplicasPerWorker="2")

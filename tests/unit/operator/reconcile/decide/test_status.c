@@ -371,6 +371,15 @@ TEST(events_report_what_changed_and_warn_of_failures)
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_FAILED, "ContainerFailed", true,
          true},
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_COMPLETED, "Completed", true, false},
+        /* Running was reported at the start: other instances run on */
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"ContainerFailed\"}", JOB_RUNNING, "Running", false,
+         false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"Finishing\"}", JOB_RUNNING, "Running", false, false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"WriteRejected\"}", JOB_RUNNING, "Running", false,
+         false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"StartingPods\"}", JOB_RUNNING, "Running", true, false},
+        {"{\"launcherStatus\":\"Restarting\",\"reason\":\"ContainerFailed\"}", JOB_RUNNING, "Running", true,
+         false},
     };
 
     CHECK_ROWS (row, rows) {
