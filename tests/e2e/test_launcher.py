@@ -285,6 +285,28 @@ def test_deaths_that_end_a_job_and_free_its_ipus(stack, namespace, start):
     check_free(stack, rank)
 
 
+# Rank 0 talks on, rank 1 ends.
+BESIDE_A_TALKER = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then while :; do echo epoch; sleep 0.02; done; fi; '
+HOG = "python3 -IS -c 'b\"x\" * (1 << 30)'"
+LITTLE_MEMORY = {"resources": {"limits": {"memory": "96Mi"}}}
+
+
+def test_a_rank_that_dies_names_its_worker_its_signal_and_its_last_line(stack, start):
+    hungry = start(mpi("hungry", f"{BESIDE_A_TALKER} {HOG}", container=LITTLE_MEMORY))
+    crashed = start(mpi("crashed", BESIDE_A_TALKER + "sleep 1; echo the very last; sleep 1; kill -SEGV $BASHPID"))
+    failed = hungry.wait_for_state("Failed", seconds=START_S)
+    assert failed["reason"] == "OOMKilled", hungry.reported()
+    assert failed["lastMessage"].startswith("Worker pod hungry-worker-1 ran out of memory: the kernel killed 1 process; ")
+    assert [failure["pod"] for failure in failed["failures"]] == ["hungry-worker-1"] and failed["failures"][0]["outOfMemory"]
+    told_as_event(hungry, "OOMKilled")
+    failed = crashed.wait_for_state("Failed", seconds=START_S)
+    assert failed["reason"] == "ContainerFailed" and failed["failures"][0]["signal"] == signal.SIGSEGV
+    assert failed["lastMessage"] == ("Rank 1 on crashed-worker-1 was killed by SIGSEGV; container main of pod crashed-launcher "
+                                     "exited with code 139: the very last")
+    for made in (hungry, crashed):
+        check_free(stack, made)
+
+
 def wait_for_new_pods(made, before):
     kube.wait_for(made.reported, lambda: len(made.pods()) == 3 and not before & uids(made), START_S)
 

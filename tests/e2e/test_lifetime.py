@@ -91,6 +91,15 @@ def test_a_container_that_runs_out_of_memory_says_so(stack, start):
     freed(stack, made)
 
 
+def test_a_child_that_runs_out_of_memory_says_so(stack, start):
+    """The container's own program ends by itself, as one does whose helper has gone."""
+    made = start(job("parent", "python3 -IS -c 'b\"x\" * (1 << 30)'; exit 3", container={"resources": {"limits": {"memory": "48Mi"}}}))
+    failed = made.wait_for_state("Failed")
+    assert failed["reason"] == "OOMKilled" and failed["failures"][0]["exitCode"] == 3, made.reported()
+    assert "ipu-launch: this container ran out of memory: the kernel killed 1 process" in made.log()
+    freed(stack, made)
+
+
 def evict(namespace, pod):
     namespace("create", "--raw", f"/api/v1/namespaces/{namespace.namespace}/pods/{pod}/eviction", "-f", "-",
               stdin=json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}))

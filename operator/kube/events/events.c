@@ -198,6 +198,11 @@ void events_send(struct events *events, const struct event *event)
     }
 }
 
+size_t events_in_flight(const struct events *events)
+{
+    return events->in_flight;
+}
+
 uint64_t events_dropped(const struct events *events)
 {
     return events->dropped;
