@@ -14,6 +14,7 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
     if (pod->node && pod->phase != POD_PENDING && !worker->has_started) {
         worker->has_started = true;
         worker->boot = node_boot(node_seen(r, pod->node));
+        parse_i64(pod->resource_version, 0, INT64_MAX, &worker->started_version);
     }
     worker->disruption = pod->disruption;
     worker->disrupted_s = pod->disrupted_s;
@@ -27,7 +28,7 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
 static void note_gone(struct reconciler *r, const struct pod *last, bool final_state_unknown,
                       struct worker_cache *worker)
 {
-    bool fenced = node_is_fenced(r, last->node, worker->boot);
+    bool fenced = node_is_fenced(r, last->node, worker);
     bool stopped = pod_has_stopped(last, !final_state_unknown, fenced);
 
     mem_set_str(&worker->pod, last->name);

@@ -75,7 +75,7 @@ static void view_cached_worker(const struct reconciler *r, const struct job *job
         ret->since_ms = loop_now_ms(r->loop);
     }
     if (ret->state == WORKER_GONE_UNKNOWN &&
-        (node_is_fenced(r, cache->node, cache->boot) || is_released_by_admin(job, record->name)))
+        (node_is_fenced(r, cache->node, cache) || is_released_by_admin(job, record->name)))
         ret->state = WORKER_GONE_STOPPED;
 }
 
@@ -93,8 +93,7 @@ static void view_present_pod(const struct reconciler *r, const struct job *job,
         .node = pod->node,
         .revision = pod->revision,
         .since_ms = cache ? cache->since_ms : 0,
-        .node_fenced = node_is_fenced(r, pod->node, cache ? cache->boot : 0) ||
-                       is_released_by_admin(job, pod->partition),
+        .node_fenced = node_is_fenced(r, pod->node, cache) || is_released_by_admin(job, pod->partition),
     };
 }
 

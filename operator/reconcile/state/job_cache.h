@@ -16,8 +16,9 @@ struct watch;
 struct worker_cache {
     enum worker_state state;
     bool deleting, has_started;
-    uint64_t boot;    /* boot id of its node when the pod was first seen started there; 0: unknown */
-    char *pod, *node; /* once it is gone; until then the pod's view has them */
+    uint64_t boot;           /* boot id of its node when the pod was first seen started there; 0: unknown */
+    int64_t started_version; /* the pod's resource version then; 0: not a number */
+    char *pod, *node;        /* once it is gone; until then the pod's view has them */
     uint64_t revision;
     const char *disruption; /* why it was being evicted or deleted when last seen, or NULL */
     int64_t disrupted_s;
