@@ -43,7 +43,8 @@ const struct reason reasons[] = {
      "An object with the name of one of the job's objects exists and does not belong to the job",
      "Delete or rename it, or give the job another name; the operator never changes it"},
     {"WriteRejected", REASON_WARNING,
-     "The API server does not let the operator write the record of a partition, delete a pod, or change the "
+     "The API server does not let the operator write the record of a partition, stop or delete a pod, or "
+     "change the "
      "job",
      "Read in the message which write was rejected, and why; the operator retries with increasing delays"},
 

@@ -193,6 +193,23 @@ static void send_delete(struct execution *execution, struct op *op, const struct
              .method = "DELETE", .resource = resource, .ns = ns, .name = op->name, .body = body});
 }
 
+static void send_pod_stop(struct execution *execution, struct op *op, const char *ns)
+{
+    AUTO(json) cJSON *body = json_object();
+    cJSON *metadata = json_put_object(body, "metadata");
+
+    json_put_str(metadata, "resourceVersion", op->version);
+    json_put_str(json_put_object(metadata, "annotations"), ANNOTATION_STOPPED, op->text);
+    json_put_i64(json_put_object(body, "spec"), "activeDeadlineSeconds", STOPPED_DEADLINE_S);
+    send(execution, op,
+         &(struct kube_request){.method = "PATCH",
+                                .resource = &KUBE_PODS,
+                                .ns = ns,
+                                .name = op->name,
+                                .body = body,
+                                .content_type = KUBE_MERGE_PATCH});
+}
+
 static void create_partition(const struct execution *execution, const struct op *op, const struct job *job)
 {
     const struct record *record = op->record;
@@ -225,7 +242,7 @@ static const char *controller_of(const struct reconciler *r, const char *id)
 static bool needs_job(enum op_kind kind)
 {
     return kind != OP_RECORD_PATCH && kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE &&
-           kind != OP_POD_DELETE;
+           kind != OP_POD_STOP && kind != OP_POD_DELETE;
 }
 
 static void perform(struct execution *execution, struct op *op, const struct job *job)
@@ -287,6 +304,12 @@ static void perform(struct execution *execution, struct op *op, const struct job
     case OP_POD_CREATE:
         send_pod(execution, op, job);
         return;
+    case OP_POD_STOP: {
+        AUTO(mem) char *ns = execution_ns(execution);
+
+        send_pod_stop(execution, op, ns);
+        return;
+    }
     case OP_POD_DELETE: {
         AUTO(mem) char *ns = execution_ns(execution);
 

@@ -195,6 +195,19 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
         response_fail(request, res);
 }
 
+static void on_pod_stopped(struct request *request, struct kube_response *res)
+{
+    AUTO(mem) char *ns = execution_ns(request->execution);
+    AUTO(mem) char *key = object_key(ns, request->op.name);
+
+    if (res->err.kind == ERR_NONE)
+        response_expect_version(request, request->execution->r->pods, key, res);
+    else if (res->err.kind == ERR_CONFLICT)
+        response_expect_change(request, key);
+    else if (res->err.kind != ERR_NOT_FOUND)
+        response_fail(request, res);
+}
+
 void on_response(void *ctx, struct kube_response *res)
 {
     struct request *request = ctx;
@@ -240,6 +253,9 @@ void on_response(void *ctx, struct kube_response *res)
         break;
     case OP_POD_CREATE:
         on_pod_created(request, res);
+        break;
+    case OP_POD_STOP:
+        on_pod_stopped(request, res);
         break;
     case OP_POD_DELETE:
         on_pod_deleted(request, res);

@@ -64,6 +64,8 @@ static char *name_write(const struct op *op)
         return mem_printf("write record %s", op->record->name);
     case OP_RECORD_DELETE:
         return mem_printf("delete record %s", op->name);
+    case OP_POD_STOP:
+        return mem_printf("stop pod %s", op->name);
     case OP_POD_DELETE:
         return mem_printf("delete pod %s", op->name);
     case OP_KEYS_DELETE:

@@ -73,7 +73,7 @@ static enum rollout_action rollout_action_of(const struct rollout *rollout, uint
     return rollout->may_start ? ROLLOUT_REPLACE : ROLLOUT_STOP;
 }
 
-/* Pods that were deleted for a suspension are not reported as deleted by a user. */
+/* Pods that were stopped for a suspension are not reported as deleted by a user. */
 static void report_resumption(const cJSON *status, struct instance_result *result)
 {
     bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
@@ -93,7 +93,7 @@ static void decide_instances(const struct job_view *view, const struct rollout *
         struct instance_result result = {0};
 
         if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
-            mem_free(instance_stop(view, inst, KEEP_FINISHED, RELEASE_FOR_GOOD, plan));
+            mem_free(instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan));
             instance_count_pods(view, inst, &result);
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {
@@ -129,7 +129,7 @@ static char *decide_surge(const struct job_view *view, const struct rollout *rol
         if (i - view->instance_count < rollout->surge)
             instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
         else
-            result.text = instance_stop(view, inst, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
+            result.text = instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan);
         add_result(inst, &result, v);
         if (result.phase == INSTANCE_WAITING && result.wait && !waits)
             waits = TAKE(result.text);
@@ -293,7 +293,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
         return;
     }
     verdict_read_ended(status, &v);
-    decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
+    decide_leftovers(view, &v, KEEP_ALL, plan, &text);
     mem_free(text);
     rollout_decide(view, &v.done, &v.broken, &rollout);
     decide_instances(view, &rollout, status, &v, plan, &tally);
@@ -321,7 +321,7 @@ void job_decide(const struct job_view *view, struct plan *plan)
     char *text = NULL;
 
     if (!job || !is_ours(job)) {
-        decide_leftovers(view, NULL, KEEP_FINISHED, plan, &text);
+        decide_leftovers(view, NULL, KEEP_ALL, plan, &text);
         mem_free(text);
         return;
     }

@@ -19,10 +19,8 @@ static bool is_vendors_partition(const struct job *job, const struct record *rec
 void decide_leftovers(const struct job_view *view, const struct job_verdict *verdict, enum keep keep,
                       struct plan *plan, char **ret_text)
 {
-    for (size_t i = 0; i < view->extra_count; i++) {
-        if (!keeps_pod(view, keep, view->extra_pods[i]))
-            plan_pod_delete(plan, view->extra_pods[i]);
-    }
+    for (size_t i = 0; i < view->extra_count; i++)
+        end_pod(view, keep, view->extra_pods[i], plan);
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
@@ -162,10 +160,10 @@ static bool waits_for_controller(const struct job_view *view)
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct job_verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
-    char *text = stop_all(view, KEEP_FINISHED, RELEASE_FOR_NOW, plan);
+    char *text = stop_all(view, KEEP_ALL, RELEASE_FOR_NOW, plan);
 
     verdict_read_ended(status, &v);
-    decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
+    decide_leftovers(view, &v, KEEP_ALL, plan, &text);
     count_pods(view, &v);
     if (text && waits_for_controller(view))
         v.reason = "ControllerUnavailable"; /* a changed reason is reported immediately */
@@ -181,7 +179,7 @@ static enum keep keep_by_policy(enum clean_policy clean)
 {
     switch (clean) {
     case CLEAN_NONE:
-        return KEEP_FINISHED;
+        return KEEP_ALL;
     case CLEAN_WORKERS:
         return KEEP_LAUNCHERS;
     case CLEAN_ALL:

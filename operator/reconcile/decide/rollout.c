@@ -16,7 +16,8 @@ static bool is_up(const struct job_view *view, const struct instance_view *inst)
     for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
         const struct worker_view *worker = &inst->workers[w];
 
-        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING || worker->pod->deleting)
+        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING ||
+            pod_is_ending(worker->pod))
             return false;
     }
     return true;

@@ -18,8 +18,8 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
     }
     worker->disruption = pod->disruption;
     worker->disrupted_s = pod->disrupted_s;
-    if (pod->deleting && !worker->deleting) {
-        worker->deleting = true;
+    if (pod_is_ending(pod) && !worker->is_ending) {
+        worker->is_ending = true;
         worker->since_ms = loop_now_ms(r->loop);
     }
 }

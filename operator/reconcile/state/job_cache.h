@@ -15,7 +15,7 @@ struct watch;
 /* One worker of the current run of a partition. */
 struct worker_cache {
     enum worker_state state;
-    bool deleting, has_started;
+    bool is_ending, has_started;
     uint64_t boot;           /* boot id of its node when the pod was first seen started there; 0: unknown */
     int64_t started_version; /* the pod's resource version then; 0: not a number */
     char *pod, *node;        /* once it is gone; until then the pod's view has them */

@@ -126,6 +126,16 @@ class Job:
     def pods(self):
         return self.kubectl.items("pods", "-l", f"graphcore.ai/job-name={self.name}")
 
+    def wait_log_kept(self, number=0):
+        """Its log, once the operator has stopped this worker and its kubelet has ended it."""
+        def ended():
+            pod = self.pod(number)
+            return pod and "graphcore.ai/stopped-at" in pod["metadata"]["annotations"] and pod["status"]["phase"] == "Failed" and pod
+
+        pod = kube.wait_for(lambda: f"worker {number} has ended and is kept; {self.reported()}", ended)
+        assert pod["status"]["reason"] == "DeadlineExceeded"
+        return self.log(number)
+
     def log(self, number=0):
         return self.kubectl("logs", f"{self.name}-worker-{number}")
 

@@ -89,11 +89,11 @@ const struct kind KINDS[] = {
      "\"restartPolicy\":{\"type\":\"OnFailure\",\"backOffLimit\":6}," WORKERS "}",
      PODS_SUCCEED, USER_DRAINS_PODS, "Completed", NULL},
     {"deadline",
-     "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"activeDeadlineSeconds\":"
+     "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\",\"activeDeadlineSeconds\":"
      "90," WORKERS "}",
      PODS_RUN_FOR_EVER, USER_WAITS, "Failed", NULL},
     {"session",
-     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"interactive\":{\"ttl\":"
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"interactive\":{\"ttl\":"
      "90}," WORKERS "}",
      PODS_RUN_FOR_EVER, USER_WAITS, "Completed", NULL},
     {"brief", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"ttlSecondsAfterFinished\":30," WORKERS "}",

@@ -24,7 +24,8 @@ void instance_count_pods(const struct job_view *view, const struct instance_view
 
     pod_summary_of(view, inst, &pods);
     for (size_t i = 0; i < inst->stale_count; i++) { /* of an ended instance whose record is gone */
-        if (inst->stale_pods[i]->worker >= view->job->spec.workers_per_instance)
+        if (inst->stale_pods[i]->worker >= view->job->spec.workers_per_instance ||
+            inst->stale_pods[i]->stopped_while_running)
             continue;
         pods.succeeded += inst->stale_pods[i]->phase == POD_SUCCEEDED;
         pods.failed += inst->stale_pods[i]->phase == POD_FAILED;

@@ -32,7 +32,7 @@ static void report_failed(const struct job_spec *spec, const struct pod_summary 
 void decide_failed(const struct job_view *view, const struct instance_view *inst,
                    const struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan); /* peers of a failed worker would wait for it indefinitely */
+    run_stop_pods(view, inst, plan); /* peers of a failed worker would wait for it indefinitely */
     report_failed(&view->job->spec, pods, ret);
     if (pods->may_be_running)
         ret->phase = INSTANCE_ENDING;
@@ -55,7 +55,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
 {
     instance_set_result(ret, INSTANCE_RESTARTING, "PodDeleted",
                         "A pod of instance %u was deleted; restarting the instance", inst->index);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan) && !must_back_off(view, inst, plan))
         run_begin_next(inst, pods, plan);
 }
@@ -130,7 +130,7 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 
     instance_set_result(ret, INSTANCE_STARTING, "RollingUpdate",
                         "Updating instance %u to the new pod template", inst->index);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (rollout_action != ROLLOUT_REPLACE || !run_is_over(view, inst, pods, plan))
         return;
     next = run_begin_next(inst, pods, plan);

@@ -16,7 +16,7 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
     char *name =
         lost->pod_name ? mem_strdup(lost->pod_name) : job_pod_name(view->job, inst->index, pods->lost_index);
 
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     instance_set_result(ret, INSTANCE_HOLDING, "TerminationUnconfirmed",
                         "Pod %s on node %s %s; holding partition %s: processes may still use its IPUs", name,
                         lost->node ? lost->node : "unknown",
@@ -34,7 +34,7 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
 void decide_interrupted(const struct job_view *view, const struct instance_view *inst,
                         struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     instance_set_result(
         ret, INSTANCE_STARTING, "Recovering",
         "The operator restarted while it created pods; the instance starts again with a new partition");
@@ -47,7 +47,7 @@ void decide_interrupted(const struct job_view *view, const struct instance_view 
 void decide_partition_lost(const struct job_view *view, const struct instance_view *inst,
                            struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     instance_set_result(ret, INSTANCE_STARTING, "PartitionLost",
                         "Partition %s changed or failed while pods were starting; the instance starts again "
                         "with a new partition",
@@ -80,7 +80,7 @@ void decide_rejected(const struct job_view *view, const struct instance_view *in
 {
     bool is_over = run_is_over(view, inst, pods, plan);
 
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (is_over)
         attempt_begin_next(inst, why_refused(view, inst->record), pods, plan);
     instance_set_rejected(view, inst, is_over ? INSTANCE_WAITING : INSTANCE_STARTING, plan, ret);
@@ -131,7 +131,7 @@ void decide_partition_failed(const struct job_view *view, const struct instance_
     instance_set_result(ret, INSTANCE_RESTARTING, failure.reason,
                         "%s; restarting instance %u (restart %u of %u)", text, inst->index,
                         inst->record->restarts + 1, view->job->spec.backoff_limit);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))
         run_begin_next(inst, pods, plan)->restarts = inst->record->restarts + 1;
 }

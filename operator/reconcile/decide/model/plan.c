@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/timefmt.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/pod.h"
 #include "operator/api/partition/record.h"
@@ -33,6 +34,17 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod)
      * unknown whether it ran. */
     if (!pod->node)
         op->version = mem_strdup(pod->resource_version);
+}
+
+void plan_pod_stop(struct plan *plan, const struct pod *pod, int64_t now_unix_s)
+{
+    char when[TIMEFMT_RFC3339_SIZE];
+    struct op *op = plan_add(plan, OP_POD_STOP);
+
+    op->name = mem_strdup(pod->name);
+    op->uid = mem_strdup(pod->uid);
+    op->version = mem_strdup(pod->resource_version); /* it may have ended meanwhile */
+    op->text = mem_strdup(timefmt_rfc3339(now_unix_s, when));
 }
 
 void plan_pod_drop(struct plan *plan, const struct pod *pod)
@@ -136,6 +148,7 @@ static const char *kind_name(enum op_kind kind)
         [OP_PARTITION_RESET] = "partition-reset",
         [OP_PARTITION_REMOVE] = "partition-remove",
         [OP_POD_CREATE] = "pod-create",
+        [OP_POD_STOP] = "pod-stop",
         [OP_POD_DELETE] = "pod-delete",
         [OP_STATUS] = "status",
         [OP_EVENT] = "event",

@@ -30,6 +30,7 @@ enum op_kind {
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
     OP_POD_CREATE,       /* instance, worker (the pod's index), name = partition */
+    OP_POD_STOP,         /* name, uid, version; text: the time of the stop */
     OP_POD_DELETE,       /* name, uid, version; now: without waiting for its node */
     OP_STATUS,           /* body: the whole status */
     OP_EVENT,            /* reason, text, warning */
@@ -59,6 +60,9 @@ struct plan {
 struct op *plan_add(struct plan *plan,
                     enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
+/* Ends a pod without deleting it: with activeDeadlineSeconds: 1 its kubelet ends it, as a deletion would, and
+ * keeps it with its log. An annotation tells that from a deadline of the template. */
+void plan_pod_stop(struct plan *plan, const struct pod *pod, int64_t now_unix_s);
 /* Deletes a pod without waiting for its node: none of its processes can use the partition any more, and its
  * name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);

@@ -31,7 +31,7 @@ struct worker_view {
     uint64_t revision;      /* of the template it was created from; 0: never seen, or unknown */
     const char *disruption; /* GONE_*: why it was evicted or deleted, of reasons.h; or NULL */
     int64_t disrupted_s;
-    int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when its deletion began */
+    int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and ending: since when */
 };
 
 /* The Secret of this run, as far as this process knows. */

@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/decide/run/run.h"
 
 /* A process whose end was not observed knows the id of its partition as long as it lives. It is cut off when
  * the partition is removed, and would find the next one with that id. So the id is not reused until the pods
@@ -208,11 +209,19 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     return release_partition(view, tomb, release, plan);
 }
 
-bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
+static bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
 {
     bool is_launcher = pod->worker >= view->job->spec.workers_per_instance;
 
-    return pod_is_terminal(pod) && (keep == KEEP_FINISHED || (keep == KEEP_LAUNCHERS && is_launcher));
+    return keep == KEEP_ALL || (keep == KEEP_LAUNCHERS && is_launcher);
+}
+
+void end_pod(const struct job_view *view, enum keep keep, const struct pod *pod, struct plan *plan)
+{
+    if (!keeps_pod(view, keep, pod))
+        plan_pod_delete(plan, pod);
+    else if (!pod_is_terminal(pod))
+        run_stop_pod(view, pod, plan);
 }
 
 /* An existing pod: returns whether it is lost, because its deletion began long ago. */
@@ -221,8 +230,7 @@ static bool stop_worker(const struct job_view *view, const struct worker_view *w
 {
     int64_t until = worker->since_ms + view->hold_ms;
 
-    if (!keeps_pod(view, keep, worker->pod))
-        plan_pod_delete(plan, worker->pod);
+    end_pod(view, keep, worker->pod, plan);
     if (pod_has_stopped(worker->pod, false, worker->node_fenced))
         return false;
     if (worker->pod->deleting && view->now_ms >= until)
@@ -270,10 +278,8 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
     struct tombstone_view tomb = {
         .record = inst->record, .partition = inst->partition, .has_vipu_access = inst->needs_vipu_access};
 
-    for (size_t i = 0; i < inst->stale_count; i++) {
-        if (!keeps_pod(view, keep, inst->stale_pods[i]))
-            plan_pod_delete(plan, inst->stale_pods[i]);
-    }
+    for (size_t i = 0; i < inst->stale_count; i++)
+        end_pod(view, keep, inst->stale_pods[i], plan);
     sum_up_workers(view, inst, keep, plan, &tomb);
     if (!inst->record)
         return NULL;

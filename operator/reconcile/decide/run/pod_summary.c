@@ -8,7 +8,7 @@ static void sum_up_end(const struct pod *pod, struct pod_summary *pods)
 
     if (pod->disruption)
         failure = failure_of_disruption(pod);
-    if (pod->deleted_while_running) {
+    if (pod->stopped_while_running) {
         pods->gone++;
     } else if (pod->phase == POD_SUCCEEDED) {
         pods->succeeded++;
@@ -61,7 +61,7 @@ static void sum_up_worker(const struct worker_view *worker, struct pod_summary *
         pods->with_ended_main++;
         pods->with_running_sidecar = pod;
     }
-    pods->ready += pod->ready && pod->ip && !pod->deleting;
+    pods->ready += pod->ready && pod->ip && !pod_is_ending(pod);
     sum_up_end(pod, pods);
 }
 
@@ -71,7 +71,7 @@ static void find_early_exit(const struct instance_view *inst, uint32_t workers, 
     for (uint32_t w = 0; w < workers && !pods->failure.reason; w++) {
         const struct pod *pod = inst->workers[w].state == WORKER_PRESENT ? inst->workers[w].pod : NULL;
 
-        if (!pod || pod->phase != POD_SUCCEEDED || pod->deleted_while_running)
+        if (!pod || pod->phase != POD_SUCCEEDED || pod->stopped_while_running)
             continue;
         pods->failure = failure_of_pod(pod);
         pods->failure.reason = "WorkerEnded";
@@ -92,7 +92,7 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t index, st
         pods->launcher = pod;
         if (pod->disruption)
             failure = failure_of_disruption(pod);
-        if (pod->deleted_while_running)
+        if (pod->stopped_while_running)
             pods->gone++;
         else if (pod->phase == POD_SUCCEEDED)
             pods->launcher_done = pod;
@@ -116,7 +116,7 @@ static bool sum_up_present(const struct job_view *view, const struct worker_view
     const struct pod *pod = worker->pod;
     int64_t until = worker->since_ms + view->hold_ms;
 
-    if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !pods->waiting_pod)
+    if (pod->phase == POD_PENDING && pod->reason && !pod_is_ending(pod) && !pods->waiting_pod)
         pods->waiting_pod = pod;
     if (pod_has_stopped(pod, false, worker->node_fenced))
         return false;

@@ -5,9 +5,9 @@
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/decide/model/view.h"
 
-/* The pods of one run. A pod that was deleted while it ran is neither succeeded nor failed: it counts as
- * gone, whatever its containers report. A pod that the cluster evicted, rather than a user deleted, is a
- * failure: the restart policy decides. */
+/* The pods of one run. A pod that was deleted or stopped while it ran is neither succeeded nor failed: it
+ * counts as gone, whatever its containers report. A pod that the cluster evicted, rather than a user deleted,
+ * is a failure: the restart policy decides. */
 struct pod_summary {
     uint32_t present, never_seen, gone;
     uint32_t running, succeeded, failed;

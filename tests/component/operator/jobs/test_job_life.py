@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from kubelet import is_stopped
 from waiting import until
 from world import FINALIZER, OPERATOR_NS, container, pod_template
 
@@ -192,9 +193,9 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
     pods = job.run_pods(2)
     job.wait("Running")
     world.kubelet.fail(pods["broken-worker-1"], 3, "\0 loss is not a number")
-    until(lambda: job.pods()["broken-worker-0"]["metadata"].get("deletionTimestamp"), "its peer is stopped",
-          tell=world.tell)
-    world.kubelet.end_deleted(pods["broken-worker-0"])
+    until(lambda: is_stopped(job.pods()["broken-worker-0"]), "its peer is stopped", tell=world.tell)
+    assert job.is_in("Running") and vipu.partitions(), "IPUs go back only when its process has ended"
+    world.kubelet.end_stopped(pods["broken-worker-0"])
     failed = job.wait("Failed", "ContainerFailed")
     assert failed["lastMessage"] == "Container train of pod broken-worker-1 exited with code 3: \ufffd loss is not a number"
     failure = failed["failures"][0]

@@ -72,7 +72,7 @@ static bool is_lingering(const struct wpod *pod)
 
 static bool can_obey(const struct wpod *pod)
 {
-    return pod->exists && pod->deleting && !pod->node_silent;
+    return pod->exists && world_pod_must_obey(pod) && !pod->node_silent;
 }
 
 static bool is_silent(const struct wpod *pod)
@@ -391,7 +391,7 @@ static void calm_round(struct world *w)
 
         if (!pod->exists)
             continue;
-        if (pod->deleting)
+        if (world_pod_must_obey(pod))
             world_pod_obey(w, pod, 143);
         else if (!pod->node)
             world_pod_schedule(w, pod);

@@ -18,7 +18,7 @@ TEST(a_job_that_runs_too_long_fails_and_gives_its_ipus_back)
     check_state(w, "Failed", "DeadlineExceeded", "Stopped after 60 s: spec.activeDeadlineSeconds exceeded");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
     check_nothing_held(w);
     check_idle(w);
 }
@@ -262,7 +262,7 @@ TEST(the_time_of_an_interactive_job_ends_it_well)
     check_state(w, "Completed", "InteractiveTTLExpired", "All instances done");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
     check_nothing_held(w);
     check_idle(w);
 }

@@ -47,6 +47,7 @@ struct wpod {
     int64_t scheduled_ms;
     int64_t created_ms;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
+    int64_t stopped_ms;  /* when the operator gave it a deadline that has passed; 0: never */
     int64_t vanished_ms; /* when its object went */
 };
 
@@ -68,7 +69,7 @@ struct wworker {
     char *pod, *node;
     struct wpod *what;
     int64_t since_ms;
-    bool deleting;
+    bool is_ending;
     const char *disruption;
     int64_t disrupted_s;
 };
@@ -187,10 +188,12 @@ void world_pod_run(struct world *w, struct wpod *pod, bool is_reported);
 void world_pod_end(struct world *w, struct wpod *pod, int exit_code);
 void world_pod_delete(struct world *w, struct wpod *pod);               /* as kubectl delete does */
 void world_pod_take(struct world *w, struct wpod *pod, const char *by); /* as drain, preemption, taints do */
-void world_pod_obey(struct world *w, struct wpod *pod, int exit_code);  /* its kubelet ends and removes it */
-void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen);  /* the object goes, whatever runs */
-void world_pod_collect(struct world *w, struct wpod *pod);              /* the garbage collector marks it */
-void world_pod_fence(struct world *w, struct wpod *pod);                /* its node boots anew */
+bool world_pod_must_obey(const struct wpod *pod);
+void world_pod_obey(struct world *w, struct wpod *pod, int exit_code); /* its kubelet ends it, and removes
+                                                                          it if it is deleted */
+void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen); /* the object goes, whatever runs */
+void world_pod_collect(struct world *w, struct wpod *pod);             /* the garbage collector marks it */
+void world_pod_fence(struct world *w, struct wpod *pod);               /* its node boots anew */
 
 /* ---- the V-IPU controller ---- */
 void world_partition_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);

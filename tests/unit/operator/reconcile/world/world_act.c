@@ -57,7 +57,8 @@ static void check_removal(struct world *w, const char *id)
         world_fail(w, "partition %s is removed without a record", id);
     for (size_t i = 0; i < w->pod_count; i++) {
         const struct wpod *pod = w->pods[i];
-        int64_t since = pod->asked_ms ? pod->asked_ms : pod->vanished_ms;
+        int64_t asked = pod->stopped_ms ? pod->stopped_ms : pod->asked_ms;
+        int64_t since = asked ? asked : pod->vanished_ms;
 
         if (!may_use_ipus(pod, id))
             continue;
@@ -416,6 +417,19 @@ static void delete_pod(struct world *w, const struct op *op)
         world_pod_delete(w, pod);
 }
 
+/* A pod that has ended is of another version than the one that was seen. */
+static void stop_pod(struct world *w, const struct op *op)
+{
+    struct wpod *pod = world_pod(w, op->name);
+
+    if (!pod || !str_eq(pod->uid, op->uid) || pod->report == REPORT_ENDED)
+        return;
+    if (pod->report != REPORT_RUNNING && !pod->has_running_sidecar)
+        world_fail(w, "pod %s is stopped and kept, and has no log", pod->name);
+    pod->stopped_ms = w->now_ms;
+    world_saw_pod(w, pod);
+}
+
 static void dry_run(struct world *w)
 {
     w->dry_run = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_PASSED : w->dry_run_answer;
@@ -528,6 +542,9 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         return;
     case OP_POD_CREATE:
         create_pod(w, op, view->job);
+        return;
+    case OP_POD_STOP:
+        stop_pod(w, op);
         return;
     case OP_POD_DELETE:
         delete_pod(w, op);
@@ -646,7 +663,7 @@ static bool advance_pods(struct world *w)
 
         if (!pod->exists || pod->node_silent)
             continue;
-        if (pod->deleting) {
+        if (world_pod_must_obey(pod)) {
             world_pod_obey(w, pod, 143);
             changed = true;
         } else if (!pod->node) {

@@ -123,8 +123,8 @@ void world_saw_pod(struct world *w, struct wpod *pod)
     worker->what = pod;
     mem_set_str(&worker->pod, pod->name);
     mem_set_str(&worker->node, pod->node);
-    if (pod->deleting && !worker->deleting) {
-        worker->deleting = true;
+    if ((pod->deleting || pod->stopped_ms) && !worker->is_ending) {
+        worker->is_ending = true;
         worker->since_ms = w->now_ms;
     }
     remember_disruption(worker, pod);
