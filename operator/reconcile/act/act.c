@@ -253,6 +253,7 @@ static void perform(struct execution *execution, struct op *op, const struct job
 
     switch (op->kind) {
     case OP_CLAIM:
+    case OP_OFFER: /* grants.c */
         return;
     case OP_EVENT:
         execution_hold_event(execution, op);

@@ -261,6 +261,7 @@ void on_response(void *ctx, struct kube_response *res)
         on_pod_deleted(request, res);
         break;
     case OP_CLAIM:
+    case OP_OFFER:
     case OP_DRY_RUN: /* dry_run.c */
     case OP_PARTITION_CREATE:
     case OP_PARTITION_RESET:

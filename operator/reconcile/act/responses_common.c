@@ -75,6 +75,7 @@ static char *name_write(const struct op *op)
         return mem_strdup("change the job's finalizers");
     case OP_JOB_DELETE:
     case OP_CLAIM:
+    case OP_OFFER:
     case OP_DRY_RUN:
     case OP_SERVICE_CREATE:
     case OP_ENDPOINTS_WRITE:

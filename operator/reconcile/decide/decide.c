@@ -53,11 +53,20 @@ static void tally_release(struct tally *tally)
         mem_free(tally->first[i].text);
 }
 
-static void add_result(const struct instance_view *inst, struct instance_result *result,
-                       struct job_verdict *v)
+/* Tries count as one time of being stuck, also while the next one waits for IPUs. */
+static const char *why_stuck(const struct job_view *view, const struct instance_result *result)
 {
-    if (result->is_stuck && !v->stuck_at)
-        v->stuck_at = mem_strdup(result->text);
+    bool is_between_tries = instance_was_rejected(view) &&
+                            (result->phase == INSTANCE_WAITING || result->phase == INSTANCE_STARTING);
+
+    return result->is_stuck ? result->text : is_between_tries ? view->create_text : NULL;
+}
+
+static void add_result(const struct job_view *view, const struct instance_view *inst,
+                       const struct instance_result *result, struct job_verdict *v)
+{
+    if (!v->stuck_at)
+        v->stuck_at = mem_strdup(why_stuck(view, result));
     v->has_started = v->has_started || (inst->record && result->phase != INSTANCE_WAITING);
     v->with_partition += result->has_partition;
     v->has_unresponsive_controller = v->has_unresponsive_controller || result->has_unresponsive_controller;
@@ -108,7 +117,7 @@ static void decide_instances(const struct job_view *view, const struct rollout *
             if (inst->record && inst->record->restarts > v->restarts)
                 v->restarts = inst->record->restarts;
         }
-        add_result(inst, &result, v);
+        add_result(view, inst, &result, v);
         if (!result.has_partition && result.phase != INSTANCE_DONE)
             v->all_partitions = false;
         tally_add(tally, &result);
@@ -130,7 +139,7 @@ static char *decide_surge(const struct job_view *view, const struct rollout *rol
             instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
         else
             result.text = instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan);
-        add_result(inst, &result, v);
+        add_result(view, inst, &result, v);
         if (result.phase == INSTANCE_WAITING && result.wait && !waits)
             waits = TAKE(result.text);
         mem_free(result.text);

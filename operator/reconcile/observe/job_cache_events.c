@@ -6,8 +6,13 @@
 
 /* ---- pods ---- */
 
-static void note_present(struct reconciler *r, const struct pod *pod, struct worker_cache *worker)
+static void note_present(struct reconciler *r, const struct pod *pod, struct job_cache *cache,
+                         struct worker_cache *worker)
 {
+    if (pod->begun_s && !worker->has_begun) {
+        worker->has_begun = true;
+        job_cache_note_start(cache, loop_now_ms(r->loop));
+    }
     worker->state = WORKER_PRESENT;
     worker->revision = pod->revision;
     /* A waiting pod may be started by the next boot of its node. */
@@ -70,7 +75,8 @@ void job_cache_on_pod(struct reconciler *r, const struct store_change *change, c
     if (!partition || pod->run != partition->run)
         return;
     if (change->new)
-        note_present(r, pod, partition_cache_worker(partition, pod->worker));
+        note_present(r, pod, map_get(&r->job_caches, pod->job_uid),
+                     partition_cache_worker(partition, pod->worker));
     else
         note_gone(r, pod, change->final_state_unknown, partition_cache_worker(partition, pod->worker));
 }
@@ -98,6 +104,7 @@ void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
     }
     map_remove(&r->confirmed_gone, uid);
     map_remove(&r->with_claims, uid);
+    map_remove(&r->with_offers, uid);
     job_cache_free(map_remove(&r->job_caches, uid)); /* uid may belong to it */
     reconciler_claims_changed(r);
 }

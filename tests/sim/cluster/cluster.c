@@ -198,6 +198,9 @@ static void on_start(void *ctx)
     if (s->habit.how == POD_CANNOT_PULL) {
         pod_status_waits(object->doc, "ImagePullBackOff", "Back-off pulling image \"train:1\"");
         api_changed(s->cluster->api, object);
+        if (s->habit.pulls_at_ms)
+            plan(s, s->habit.pulls_at_ms - clock_now_ms(), on_start);
+        s->habit.how = s->habit.pulls_at_ms ? POD_RUNS : POD_CANNOT_PULL;
         return;
     }
     s->started_s = clock_unix_s();

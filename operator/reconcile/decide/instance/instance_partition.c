@@ -88,7 +88,9 @@ static void claim_partition(const struct job_view *view, const struct instance_v
                             ipus == 1 ? "IPU" : "IPUs", inst->granted);
         return;
     case CLAIM_WAITING:
-        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
+        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s%s%s", inst->wait->text,
+                            instance_was_rejected(view) ? "; the last start failed: " : "",
+                            instance_was_rejected(view) ? view->create_text : "");
         ret->wait = inst->wait;
         return;
     case CLAIM_NONE:

@@ -73,8 +73,8 @@ static const char *why_refused(const struct job_view *view, const struct record 
     return record->restarts ? RECORD_PODS_REJECTED : RECORD_RELEASED;
 }
 
-/* The existing pods would wait for the others indefinitely, on IPUs that other jobs could use. Restarts are
- * counted in the record, so a record with restarts is kept. */
+/* The existing pods would wait for the others, or for what they lack, indefinitely, on IPUs that other jobs
+ * could use. Restarts are counted in the record, so a record with restarts is kept. */
 void decide_rejected(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret)
 {

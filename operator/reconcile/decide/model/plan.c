@@ -135,6 +135,7 @@ static const char *kind_name(enum op_kind kind)
         [OP_FINALIZER_REMOVE] = "finalizer-remove",
         [OP_JOB_DELETE] = "job-delete",
         [OP_CLAIM] = "claim",
+        [OP_OFFER] = "offer",
         [OP_DRY_RUN] = "dry-run",
         [OP_SERVICE_CREATE] = "service-create",
         [OP_ENDPOINTS_WRITE] = "names-write",
@@ -166,6 +167,8 @@ static void print_op(const struct op *op, struct str *out)
         str_adds(out, " now");
     if (op->kind == OP_CLAIM)
         str_addf(out, " instance=%u%s", op->instance, op->ready ? "" : " not-ready");
+    if (op->kind == OP_OFFER)
+        str_adds(out, op->ready ? "" : " not-ready");
     if (op->kind == OP_POD_CREATE)
         str_addf(out, " instance=%u worker=%u", op->instance, op->worker);
     if (op->record)

@@ -17,7 +17,9 @@ enum op_kind {
     OP_FINALIZER_REMOVE,
     OP_JOB_DELETE, /* name, uid: of a finished job whose ttlSecondsAfterFinished has passed */
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
-    OP_DRY_RUN,    /* can pods of this template be created, and which priority do they get? */
+    OP_OFFER, /* name = partition, whose pods cannot start, reason and text: why; ready: a job that waits for
+                 its IPUs gets them; now: there is such a job, and they are given up */
+    OP_DRY_RUN, /* can pods of this template be created, and which priority do they get? */
     OP_SERVICE_CREATE,
     OP_ENDPOINTS_WRITE,  /* name, body: the EndpointSlice; uid: of the existing one, NULL: none */
     OP_POLICY_CREATE,    /* the NetworkPolicy */

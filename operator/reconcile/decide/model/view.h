@@ -55,10 +55,13 @@ struct instance_view {
     const struct owned **slices;    /* of workers that find each other by name, by the slice numbers of
                                        endpoints.h; NULL: missing */
     enum keys_state keys;
-    int64_t keys_at_ms;      /* THERE: when the API server last confirmed it */
-    bool is_rejected;        /* the API server rejected some pods of this run, or objects they need */
-    bool needs_vipu_access;  /* the controller has a Secret with access keys or certificates for pods */
-    struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
+    int64_t keys_at_ms;       /* THERE: when the API server last confirmed it */
+    bool is_rejected;         /* the API server rejected some pods of this run, or objects they need */
+    int64_t offered_since_ms; /* its pods cannot start since then; 0: they can, or it is not known yet */
+    bool is_wanted;           /* a job waits for its IPUs and would be served with them */
+    bool is_given_up;         /* they are given up: its pods are stopped, and it goes back to the queue */
+    bool needs_vipu_access;   /* the controller has a Secret with access keys or certificates for pods */
+    struct pod **stale_pods;  /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
     const char *granted;           /* controller's name */
@@ -118,6 +121,9 @@ struct job_view {
     bool endpoints_rejected;     /* the API server rejected an EndpointSlice */
     const char *create_reason, *create_text; /* of the latest rejection */
     int64_t create_rejected_ms, create_retry_at_ms;
+    uint32_t
+        requeues; /* starts in a row that ended with the IPUs given up; the last is the latest rejection */
+    int64_t requeued_s;             /* when that was */
     const char *write_rejected;     /* what else the API server rejects, in words: ops of... */
     enum op_kind write_rejected_op; /* ...this kind; NULL: none */
     int64_t
@@ -125,6 +131,7 @@ struct job_view {
     bool is_busy;         /* requests of other jobs wait for a connection to the API server */
     const char *partition_prefix;
     int64_t hold_ms;
+    int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
     int64_t trouble_ms; /* how long a running instance tolerates a failed partition or a silent controller */
     int64_t now_ms;     /* the loop's clock, for delays */
     int64_t now_unix_s; /* for timestamps in objects */

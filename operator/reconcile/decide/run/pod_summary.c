@@ -144,6 +144,7 @@ static bool is_unbegun(const struct pod *pod)
 
 static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
 {
+    pods->begun += pod->begun_s || pod->phase != POD_PENDING;
     if (!is_unbegun(pod))
         return;
     pods->not_started++;

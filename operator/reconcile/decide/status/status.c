@@ -159,6 +159,21 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct job_verd
         json_put_str(status, "completionTime", json_str(before, "completionTime", now));
 }
 
+/* The next process reads it, see job_cache_recall_requeue. */
+static void put_start_failure(cJSON *status, const struct job_verdict *v, const struct job_view *view)
+{
+    cJSON *failure;
+    char at[TIMEFMT_RFC3339_SIZE];
+
+    if (!view->requeues || verdict_has_ended(v) || v->state == JOB_SUSPENDED || v->state == JOB_TERMINATING)
+        return;
+    failure = json_put_object(status, "startFailure");
+    json_put_str(failure, "reason", view->create_reason);
+    json_put_str(failure, "message", view->create_text);
+    json_put_i64(failure, "tries", view->requeues);
+    json_put_str(failure, "time", timefmt_rfc3339(view->requeued_s, at));
+}
+
 static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v)
 {
     const struct job *job = view->job;
@@ -185,6 +200,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, job);
     put_failures(status, before, v);
+    put_start_failure(status, v, view);
     conditions_put(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
     return status;

@@ -582,6 +582,146 @@ static void check_told(const struct scene *s)
     }
 }
 
+/* ---- partitions whose pods cannot start ---- */
+
+/* One domain of 64 IPUs: `start` and `size` of each partition; the rest is taken. */
+struct stuck {
+    struct vipu_partition items[MAX];
+    struct vipu_partitions list;
+    bool wanted[MAX];
+};
+
+static void stuck_auto(struct stuck *stuck)
+{
+    for (size_t i = 0; i < stuck->list.count; i++)
+        mem_free(stuck->items[i].ipus);
+}
+
+static char cl1[] = "cl1";
+
+static void add_partition(struct stuck *stuck, uint32_t start, uint32_t size)
+{
+    struct vipu_partition *p = &stuck->items[stuck->list.count++];
+
+    *p = (struct vipu_partition){.cluster_id = cl1, .size = size, .ready_state = VIPU_READY_ACTIVE};
+    p->ipus = mem_alloc(size * sizeof(*p->ipus));
+    for (uint32_t i = 0; i < size; i++)
+        p->ipus[i] = (struct vipu_ipu){.topology_id = start + i, .routing_id = i};
+    stuck->list.items = stuck->items;
+}
+
+/* The first `running` partitions run, the others are stuck. */
+static struct claims_controller *add_stuck_controller(struct scene *s, const char *name, struct stuck *all,
+                                                      struct stuck *stuck, size_t running)
+{
+    size_t i = s->controller_count++;
+
+    for (size_t p = running; p < all->list.count; p++)
+        add_partition(stuck, all->items[p].ipus[0].topology_id, all->items[p].size);
+    s->pools[i] = vipu_pool_view_of(&all->list, (struct vipu_pool_shape){.total_ipus = 64});
+    CHECK(s->pools[i].placed);
+    s->controllers[i] = (struct claims_controller){.name = name,
+                                                   .is_known = true,
+                                                   .has_nodes = true,
+                                                   .pool = &s->pools[i],
+                                                   .stuck = &stuck->list,
+                                                   .stuck_wanted = stuck->wanted};
+    return &s->controllers[i];
+}
+
+TEST(no_more_stuck_partitions_are_given_up_than_the_head_needs)
+{
+    static const struct {
+        const char *what;
+        uint32_t claims[2], running, leaving;
+        bool is_ready, wanted[3];
+    } rows[] = {
+        /* 16 run, 16, 16 and 8 are stuck, 8 are free */
+        {"one is enough, beside free IPUs", {16, 0}, 1, 0, true, {false, false, true}},
+        {"two of them", {32, 0}, 1, 0, true, {false, true, true}},
+        {"all would not be enough", {64, 0}, 1, 0, true, {false, false, false}},
+        {"all are", {64, 0}, 0, 0, true, {true, true, true}},
+        {"it fits", {8, 0}, 1, 0, true, {false, false, false}},
+        {"what fits goes to another", {8, 8}, 1, 0, true, {false, false, true}},
+        {"the head counts, and nobody passes it", {64, 16}, 1, 0, true, {false, false, false}},
+        {"one is being given up", {16, 0}, 1, 1, true, {false, false, false}},
+        {"another one has to be", {32, 0}, 1, 2, true, {false, true, true}},
+        {"it may still be invalid", {16, 0}, 1, 0, false, {false, false, false}},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(scene) struct scene s = {0};
+        AUTO(stuck) struct stuck all = {0};
+        AUTO(stuck) struct stuck stuck = {0};
+
+        add_partition(&all, 0, 16);
+        add_partition(&all, 16, 16);
+        add_partition(&all, 32, 16);
+        add_partition(&all, 48, 8);
+        add_stuck_controller(&s, "a:8090", &all, &stuck, row->running)->stuck_leaving = row->leaving;
+        for (size_t i = 0; i < COUNT_OF(row->claims) && row->claims[i]; i++)
+            add_claim(&s, i ? "ns/second" : "ns/first", (int64_t)i, row->claims[i])->is_ready = row->is_ready;
+        decide(&s);
+        for (size_t i = 0; i < COUNT_OF(row->wanted); i++) {
+            size_t first = 1 - row->running; /* else the first of the stuck ones is the one that runs here */
+
+            if (stuck.wanted[first + i] != row->wanted[i])
+                CHECK_FAIL("%s: partition %zu is %s", row->what, i, row->wanted[i] ? "not wanted" : "wanted");
+        }
+    }
+}
+
+TEST(a_claim_wants_partitions_of_one_controller)
+{
+    AUTO(scene) struct scene s = {0};
+    AUTO(stuck) struct stuck runs = {0};
+    AUTO(stuck) struct stuck all = {0};
+    AUTO(stuck) struct stuck none = {0};
+    AUTO(stuck) struct stuck one = {0};
+    AUTO(stuck) struct stuck other = {0};
+
+    add_partition(&runs, 0, 64);
+    add_partition(&all, 0, 64);
+    add_stuck_controller(&s, "a:8090", &runs, &none, 1);
+    add_stuck_controller(&s, "b:8090", &all, &one, 0);
+    add_stuck_controller(&s, "c:8090", &all, &other, 0);
+    add_claim(&s, "ns/waits", 1, 64);
+    decide(&s);
+    CHECK(one.wanted[0] && !other.wanted[0]);
+    CHECK_STR_EQ(verdict_of(&s, "ns/waits")->wait.controller, "b:8090"); /* which serves it first */
+}
+
+/* No place is known, only how many there are. */
+TEST(ipus_that_are_only_counted_are_given_up_by_number)
+{
+    AUTO(scene) struct scene s = {0};
+    AUTO(stuck) struct stuck all = {0};
+    AUTO(stuck) struct stuck stuck = {0};
+
+    for (uint32_t i = 0; i < 4; i++)
+        add_partition(&all, 16 * i, 16);
+    add_stuck_controller(&s, "a:8090", &all, &stuck, 1);
+    s.pools[0].placed = false;
+    add_claim(&s, "ns/waits", 1, 32);
+    decide(&s);
+    CHECK(stuck.wanted[0] && stuck.wanted[1] && !stuck.wanted[2]);
+}
+
+TEST(who_waits_for_a_job_that_cannot_start_is_told_so)
+{
+    static const struct claims_holder holder = {
+        .job = "ns/stuck", .partition = "p-stuck", .size = 64, .stuck = "ImagePullFailed"};
+    AUTO(scene) struct scene s = {0};
+
+    hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){64, 0}), &holder, 1);
+    add_claim(&s, "ns/waits", 1, 64);
+    decide(&s);
+    check_waits(
+        &s, "ns/waits", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; in "
+        "use by ns/stuck (64 IPUs, its pods cannot start: ImagePullFailed)");
+}
+
 TEST(random_claims_are_served_in_order)
 {
     static const uint32_t totals[] = {16, 64, 64, 256};

@@ -33,7 +33,7 @@ static uint32_t pods_alive(const struct world *w)
 static void check_backs_off(struct world *w)
 {
     check_state(w, "Pending", "FailedCreate",
-                "Some pods of instance 0 were rejected; IPUs released until the next try: " QUOTA);
+                "Instance 0 could not start; IPUs released until the next try: " QUOTA);
     CHECK_INT_EQ(pods_alive(w), 0);
     CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(world_held(w), 0);

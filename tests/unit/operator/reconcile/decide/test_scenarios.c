@@ -747,7 +747,7 @@ TEST(a_service_of_another_owner_is_reported_and_left_alone)
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "NameConflict",
-                "Some pods of instance 0 were rejected; IPUs released until the next try: Service "
+                "Instance 0 could not start; IPUs released until the next try: Service "
                 "job-workers exists");
     CHECK(strv_has(&w->event_reasons, "NameConflict"));
     CHECK_INT_EQ(w->pod_count, 0);
@@ -1620,9 +1620,8 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     w->refusal = "exceeded quota: pods";
     world_settle(w);
     world_pass(w, 1000);
-    check_state(
-        w, "Pending", "FailedCreate",
-        "Some pods of instance 0 were rejected; IPUs released until the next try: exceeded quota: pods");
+    check_state(w, "Pending", "FailedCreate",
+                "Instance 0 could not start; IPUs released until the next try: exceeded quota: pods");
     reported = w->status_writes;
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);

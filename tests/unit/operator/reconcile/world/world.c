@@ -87,6 +87,8 @@ void world_free(struct world *w)
     mem_free(w->strays);
     mem_free(w->tracks);
     mem_free(w->name);
+    mem_free(w->requeue_reason);
+    mem_free(w->requeue_text);
     strv_release(&w->event_reasons);
     mem_free(w);
 }

@@ -12,6 +12,7 @@
 #define WORLD_START_MS 1000000
 #define WORLD_HOLD_MS 300000
 #define WORLD_TROUBLE_MS 30000
+#define WORLD_REQUEUE_MS 60000
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
 #define WORLD_CAPACITY 64
@@ -88,7 +89,8 @@ struct wtrack {
     uint32_t worker_count;
     enum keys_state keys;
     int64_t keys_at_ms;
-    bool launch_noted_by_us, is_rejected;
+    bool launch_noted_by_us, is_rejected, is_given_up;
+    int64_t offered_since_ms;
 };
 
 struct wstray {
@@ -155,6 +157,9 @@ struct world {
     const char *names_refusal; /* it does not take EndpointSlices: its words */
     const char *unready;       /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
+    bool others_wait;                             /* for the IPUs of this job */
+    uint32_t requeues;                            /* starts of it that gave them up, in a row; for... */
+    char *requeue_reason, *requeue_text;          /* ...that */
     enum partition_rejection partition_rejection; /* what the controller answers to creates */
     bool controller_down;
     const char *story; /* printed when something must not be; or NULL */
