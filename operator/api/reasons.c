@@ -100,8 +100,8 @@ const struct reason reasons[] = {
      "No action needed; to stop a job, suspend or delete it"},
     {"TerminationUnconfirmed", REASON_WARNING,
      "A pod is gone, or does not end, and its processes may still use the IPUs",
-     "Wait until the partition is removed (controller.holdSeconds); or, if you know that none of its "
-     "processes is running, annotate the job with graphcore.ai/release=<partition>"},
+     "Wait until the time in the message (controller.holdSeconds); or, if you know that none of its "
+     "processes is running, run the command in the message"},
     {"Suspended", REASON_PROGRESS,
      "spec.suspend is true; the job holds no IPUs when status.partitionCounts.total is 0",
      "Set spec.suspend to false"},

@@ -152,7 +152,7 @@ static void add_holder(struct controller_state *detail, struct claims_holder hol
     detail->holders[detail->holder_count++] = holder;
 }
 
-/* The owners of listed partitions, and of those that are still being created. */
+/* The owners of listed partitions, and of those that are still being created; not of those that are gone. */
 static void add_all_holders(const struct reconciler *r, const struct pool_controller *controller,
                             struct controller_state *detail)
 {
@@ -163,7 +163,8 @@ static void add_all_holders(const struct reconciler *r, const struct pool_contro
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (record->spent_s || !str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
+        if (record->spent_s || record->releasing || !str_eq(record->controller, name) ||
+            pool_listed(r->pool, name, record->name))
             continue;
         add_holder(detail, (struct claims_holder){
                                .job = holder_of(record), .partition = record->name, .size = record->size});

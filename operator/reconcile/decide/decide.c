@@ -9,6 +9,7 @@
 #include "operator/reconcile/decide/instance/instance_prerequisites.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/rollout.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/status/status.h"
 
 static bool is_ours(const struct job *job)
@@ -268,6 +269,17 @@ static void report_rollout(const struct job_view *view, const struct rollout *ro
     mem_free(before);
 }
 
+static void report_hold(const struct job_view *view, const struct plan *plan, struct job_verdict *v)
+{
+    AUTO(mem) char *hold = hold_describe(view, plan);
+    char *before = v->message;
+
+    if (!hold || verdict_has_ended(v))
+        return;
+    v->message = mem_printf("%s; %s", before, hold);
+    mem_free(before);
+}
+
 /* The report that a job is starting can wait for the next step. No other can. */
 static bool is_transient_step(const struct tally *tally, const struct job_verdict *v)
 {
@@ -311,6 +323,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
         decide_shared(view, plan);
     set_verdict(view, status, &tally, &v);
     report_rollout(view, &rollout, waits, &v);
+    report_hold(view, plan, &v);
     is_hindered = verdict_note_rejected_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))

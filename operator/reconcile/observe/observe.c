@@ -390,6 +390,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->trouble_ms = r->options.trouble_ms;
     view->now_ms = loop_now_ms(r->loop);
     view->now_unix_s = loop_unix_micros() / 1000000;
+    view->unix_offset_ms = loop_unix_micros() / 1000 - view->now_ms;
     if (job) {
         struct job_cache *cache = job_cache_get(r, job->key, job->uid);
 

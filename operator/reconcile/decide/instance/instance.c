@@ -7,6 +7,7 @@
 #include "operator/reconcile/decide/instance/instance_pods.h"
 #include "operator/reconcile/decide/instance/instance_recovery.h"
 #include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/run/run.h"
 
 static void count_into_result(const struct pod_summary *pods, struct instance_result *ret)
@@ -141,6 +142,9 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     note_unresponsive_controller(view, inst, plan, ret);
     if (!inst->record->started && !pods.never_seen && !pods.record_changed)
         run_patch_record(inst, &pods, plan)->started = true;
-    if (pods.lost_after_ms)
-        plan_again_at(plan, pods.lost_after_ms);
+    if (pods.terminating) {
+        struct hold hold = hold_of_worker(inst->record, pods.terminating);
+
+        (void)hold_is_over(view, &inst->partition, &hold, plan);
+    }
 }

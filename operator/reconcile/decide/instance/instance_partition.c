@@ -3,14 +3,12 @@
 #include "operator/reconcile/decide/instance/instance_partition.h"
 #include "operator/reconcile/decide/instance/instance_prerequisites.h"
 #include "operator/reconcile/decide/instance/instance_recovery.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/run/run.h"
 
 /* How long to keep asking the chosen controller for IPUs that it does not have after all. */
 #define NO_ROOM_MS 10000
-
-/* A kubelet that responds has reported by then that the grace period has passed. */
-#define GRACE_PASSED_S 5
 
 /* ---- before there is a partition ---- */
 

@@ -2,6 +2,7 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/instance/instance_recovery.h"
 #include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/run/run.h"
 
@@ -11,21 +12,20 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
                  struct plan *plan, struct instance_result *ret)
 {
     const struct worker_view *lost = pods->lost;
-    int64_t until = lost->since_ms + view->hold_ms;
+    struct hold hold = hold_of_worker(inst->record, lost);
     AUTO(mem)
     char *name =
         lost->pod_name ? mem_strdup(lost->pod_name) : job_pod_name(view->job, inst->index, pods->lost_index);
 
+    hold.pod = name;
+
     run_stop_pods(view, inst, plan);
-    instance_set_result(ret, INSTANCE_HOLDING, "TerminationUnconfirmed",
-                        "Pod %s on node %s %s; holding partition %s: processes may still use its IPUs", name,
+    instance_set_result(ret, INSTANCE_HOLDING, "TerminationUnconfirmed", "Pod %s on node %s %s", name,
                         lost->node ? lost->node : "unknown",
                         lost->state == WORKER_PRESENT ? "has not terminated"
-                                                      : "disappeared without terminating",
-                        inst->record->name);
-    if (view->now_ms < until)
-        plan_again_at(plan, until);
-    else if (pods->may_be_running == 0) /* the others had their own grace period */
+                                                      : "disappeared without terminating");
+    if (hold_is_over(view, &inst->partition, &hold, plan) &&
+        pods->may_be_running == 0) /* the others had their own grace period */
         attempt_begin_next(inst, "TerminationUnconfirmed", pods, plan);
 }
 

@@ -79,6 +79,16 @@ void plan_claim(struct plan *plan, uint32_t instance, bool ready)
     op->ready = ready;
 }
 
+void plan_hold(struct plan *plan, const char *partition, char *text_take)
+{
+    if (!strv_has(&plan->held, partition))
+        strv_push(&plan->held, partition);
+    if (plan->hold)
+        mem_free(text_take);
+    else
+        plan->hold = text_take;
+}
+
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning)
 {
     struct op *op = plan_add(plan, OP_EVENT);
@@ -211,5 +221,7 @@ void plan_release(struct plan *plan)
     for (size_t i = 0; i < plan->count; i++)
         op_release(&plan->ops[i]);
     mem_free(plan->ops);
+    mem_free(plan->hold);
+    strv_release(&plan->held);
     *plan = (struct plan){0};
 }

@@ -56,7 +56,10 @@ struct plan {
     struct op *ops;
     size_t count, cap;
     int64_t again_at_ms; /* reconcile again at this time; 0: only when something changes */
-    bool holds_details;  /* numbers of the status have changed and are written with the next change */
+    char *hold;       /* the first partition that is held because processes may still use it, and until when;
+                         NULL: none is */
+    struct strv held; /* ids of all of them */
+    bool holds_details; /* numbers of the status have changed and are written with the next change */
 };
 
 struct op *plan_add(struct plan *plan,
@@ -72,6 +75,7 @@ struct op *plan_record_delete(struct plan *plan,
                               const struct record *record);            /* borrowed until the next add */
 void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last run */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
+void plan_hold(struct plan *plan, const char *partition, char *text_take);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 /* Has that time come? Until then the plan is looked at again. */

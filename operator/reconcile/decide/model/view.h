@@ -79,8 +79,9 @@ struct tombstone_view {
     bool may_have_started_unseen; /* pods may have been created on it that no watch has shown */
     bool is_held;                 /* a pod may still run: hold the partition... */
     int64_t hold_since_ms;        /* ...since then */
-    const char *held_for_pod;     /* pod and node, for messages */
-    bool has_vipu_access;         /* as for an instance */
+    int64_t grace_ends_s;         /* of that pod, if it exists; 0: it is gone */
+    const char *held_for_pod, *held_for_node; /* NULL: unknown */
+    bool has_vipu_access;                     /* as for an instance */
 };
 
 enum dry_run_state {
@@ -135,6 +136,7 @@ struct job_view {
     int64_t trouble_ms; /* how long a running instance tolerates a failed partition or a silent controller */
     int64_t now_ms;     /* the loop's clock, for delays */
     int64_t now_unix_s; /* for timestamps in objects */
+    int64_t unix_offset_ms; /* from the loop's clock to Unix time */
 };
 
 static inline size_t view_all(const struct job_view *view)

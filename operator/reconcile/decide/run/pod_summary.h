@@ -25,7 +25,7 @@ struct pod_summary {
     const struct pod *launcher, *launcher_done;
     const struct worker_view *lost; /* the one whose processes may be running, noticed last */
     uint32_t lost_index;
-    int64_t lost_after_ms; /* when the first terminating pod counts as lost; 0: none */
+    const struct worker_view *terminating; /* the first that counts as lost if it does not end */
     bool record_changed;
 };
 

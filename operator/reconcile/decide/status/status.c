@@ -69,7 +69,8 @@ static bool is_still_held(const struct job_view *view, const struct job_verdict 
            release_of(view, tomb->record, v) != RELEASE_KEEPS_ID;
 }
 
-static void put_partitions(cJSON *status, const struct job_verdict *v, const struct job_view *view)
+static void put_partitions(cJSON *status, const struct job_verdict *v, const struct job_view *view,
+                           const struct plan *plan)
 {
     cJSON *list = json_put_array(status, "partitions");
     cJSON *counts = json_put_object(status, "partitionCounts");
@@ -78,23 +79,26 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
+        bool is_held = inst->record && strv_has(&plan->held, inst->record->name);
 
-        if (!inst->record ||
-            verdict_has_ended(v)) /* the end is reported once; the release of partitions afterwards is not */
+        /* The end is reported once; the release of partitions afterwards only if it takes long. */
+        if (!inst->record || (verdict_has_ended(v) && !is_held))
             continue;
         total++;
         put_partition(list, inst->record,
-                      is_over || v->state == JOB_TERMINATING || v->state == JOB_SUSPENDED
+                      is_held ? "Held"
+                      : is_over || v->state == JOB_TERMINATING || v->state == JOB_SUSPENDED
                           ? "Removing"
                           : part_state_name(inst));
     }
-    for (size_t i = 0; i < view->tombstone_count && !verdict_has_ended(v); i++) {
+    for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
+        bool is_held = strv_has(&plan->held, tomb->record->name);
 
-        if (!is_still_held(view, v, tomb))
+        if (!is_held && (verdict_has_ended(v) || !is_still_held(view, v, tomb)))
             continue;
         total++;
-        put_partition(list, tomb->record, tomb->is_held && !tomb->record->releasing ? "Held" : "Removing");
+        put_partition(list, tomb->record, is_held ? "Held" : "Removing");
     }
     json_put_i64(counts, "total", total);
     json_put_i64(counts, "active", verdict_has_ended(v) ? 0 : v->with_partition);
@@ -174,7 +178,8 @@ static void put_start_failure(cJSON *status, const struct job_verdict *v, const 
     json_put_str(failure, "time", timefmt_rfc3339(view->requeued_s, at));
 }
 
-static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v)
+static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
+                    const struct plan *plan)
 {
     const struct job *job = view->job;
     cJSON *status = json_object(), *workers;
@@ -189,7 +194,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     json_put_i64(status, "desiredReplicas", job->spec.instances);
     json_put_strf(status, "selector", "%s=%s,%s=0", LABEL_JOB_NAME, job->name, LABEL_WORKER);
     json_put_bool(status, "iPUPartitionCreated", had_partitions(before, v));
-    put_partitions(status, v, view);
+    put_partitions(status, v, view, plan);
     workers = json_put_object(status, "workersStatus");
     json_put_i64(workers, "active", v->active);
     json_put_i64(workers, "succeeded", v->succeeded);
@@ -329,14 +334,14 @@ static bool must_batch(const struct job_view *view, const cJSON *before, enum di
 static void decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                    struct plan *plan)
 {
-    cJSON *after = build(view, before, v);
+    cJSON *after = build(view, before, v, plan);
     enum difference difference = compare(before, after);
 
     if (difference == SAME || must_batch(view, before, difference, plan)) {
         cJSON_Delete(after);
         return;
     }
-    status_events_add(before, after, v, plan);
+    status_events_add(view, before, after, v, plan);
     add_removed_members(before, after);
     plan_add(plan, OP_STATUS)->body = after;
 }

@@ -26,12 +26,12 @@ def test_a_job_that_cannot_start_gives_its_ipus_to_one_that_waits(world, vipu):
     told = waits.wait("Pending", "InsufficientIPUs")
     assert f"in use by {world.ns}/stuck (64 IPUs, its pods cannot start: ImagePullFailed)" in told["lastMessage"]
     assert told["queue"]["blockedBy"] == [f"{world.ns}/stuck"]
-    assert stuck.status()["launcherStatus"] == "Starting", "the grace"
+    assert stuck.status["launcherStatus"] == "Starting", "the grace"
     world.operator.kill()
     world.forget_lease()
     world.start_operator(vipu.address, "--requeue-seconds", 1)
     waits.wait("Running")
-    given_up = until(lambda: (status := stuck.status())["launcherStatus"] == "Pending" and status, "it is back in the queue",
+    given_up = until(lambda: (status := stuck.status)["launcherStatus"] == "Pending" and status, "it is back in the queue",
                      tell=world.tell)
     failure = given_up["startFailure"]
     assert failure["reason"] == "ImagePullFailed" and "no such image" in failure["message"] and failure["tries"] == 1
@@ -52,4 +52,4 @@ def test_a_job_that_cannot_start_gives_its_ipus_to_one_that_waits(world, vipu):
     assert "startFailure" not in status and "stuckSince" not in status and status["restartCount"] == 0
     world.kubelet.succeed(pod)
     for job in (stuck, younger):
-        until(lambda: job.status()["launcherStatus"] in ("Completed", "Running"), "both are served", tell=world.tell)
+        until(lambda: job.status["launcherStatus"] in ("Completed", "Running"), "both are served", tell=world.tell)

@@ -527,7 +527,7 @@ TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
     CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node node-of-pod-");
     CHECK_HAS(world_said(w, "lastMessage"),
-              " disappeared without terminating; holding partition p-job-ns-0: processes may");
+              " disappeared without terminating; holding partition p-job-ns-0 until ");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(world_partition(w, "p-job-ns-0"));
@@ -663,13 +663,15 @@ TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fe
     world_pod_delete(w, stuck);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "PodDeleted");
-    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
-    world_pass(w, WORLD_HOLD_MS - 1);
+    world_pass(w, MINUTE_MS);
+    CHECK_HAS(world_said(w, "lastMessage"), "restarting the instance; holding partition p-job-ns-0 until ");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS - MINUTE_MS);
+    world_pass(w, WORLD_HOLD_MS - MINUTE_MS - 1);
     CHECK(stuck->exists);
     CHECK(world_partition(w, "p-job-ns-0"));
     w->now_ms++;
     world_reconcile(w);
-    CHECK_HAS(world_said(w, "lastMessage"), " has not terminated; holding partition p-job-ns-0");
+    CHECK_HAS(world_said(w, "lastMessage"), " has not terminated");
     CHECK(stuck->exists); /* its name is still taken: the fence comes first */
     world_settle(w);
     CHECK(!stuck->exists);
@@ -1855,6 +1857,7 @@ TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + MINUTE_MS);
     world_pass(w, MINUTE_MS); /* its grace period and what a kubelet needs */
     CHECK(stuck->deleting);
+    CHECK_HAS(world_said(w, "lastMessage"), "Suspending: holding partition p-job-ns-0 until ");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS - MINUTE_MS);
     world_pass(w, WORLD_HOLD_MS - MINUTE_MS - 1);
     CHECK_INT_EQ(w->partition_count, 1);
@@ -2020,8 +2023,8 @@ TEST(a_deleted_job_with_a_lost_pod_says_what_it_waits_for)
     world_pod_vanish(w, pod(w, "job-worker-0"), false);
     world_delete_job(w);
     world_settle(w);
-    check_state(w, "Terminating", "Terminating",
-                "Deleting: holding partition p-job-ns-0: processes of job-worker-0 may still be running");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
+    CHECK_HAS(world_said(w, "lastMessage"), "Deleting: holding partition p-job-ns-0 until ");
     world_pass(w, WORLD_HOLD_MS);
     CHECK(!w->exists);
 }

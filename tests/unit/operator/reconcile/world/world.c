@@ -90,6 +90,7 @@ void world_free(struct world *w)
     mem_free(w->requeue_reason);
     mem_free(w->requeue_text);
     strv_release(&w->event_reasons);
+    strv_release(&w->event_notes);
     mem_free(w);
 }
 
@@ -120,6 +121,8 @@ cJSON *world_job(const struct world *w)
         put_time(metadata, "deletionTimestamp", w->created_s);
     if (w->finalizer)
         json_push_str(json_put_array(metadata, "finalizers"), API_FINALIZER);
+    if (w->release)
+        json_put_str(json_put_object(metadata, "annotations"), "graphcore.ai/release", w->release);
     json_put_take(object, "spec", json_dup(w->spec));
     json_put_take(object, "status", json_dup(w->status));
     return object;

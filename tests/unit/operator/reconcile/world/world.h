@@ -116,6 +116,8 @@ struct world {
     struct strv secrets; /* names of those with keys */
     bool secrets_were_dropped;
     struct strv event_reasons; /* reasons of events */
+    struct strv event_notes;   /* and their texts */
+    const char *release;       /* the annotation of the job; NULL: none */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */

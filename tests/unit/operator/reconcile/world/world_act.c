@@ -582,6 +582,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         check_reason(w, op->reason);
         w->events++;
         strv_push(&w->event_reasons, op->reason);
+        strv_push(&w->event_notes, op->text);
         return;
     }
 }

@@ -494,6 +494,7 @@ struct sight *world_observe(struct world *w)
     view->trouble_ms = WORLD_TROUBLE_MS;
     view->now_ms = w->now_ms;
     view->now_unix_s = world_unix_s(w);
+    view->unix_offset_ms = view->now_unix_s * 1000 - w->now_ms / 1000 * 1000;
     view->instance_count = !w->exists || s->job->problems.count ? 0 : s->job->spec.instances;
     view->surge_count = view->instance_count ? job_surge(&s->job->spec) : 0;
     view->instances = mem_alloc((view_all(view) + 1) * sizeof(*view->instances));
