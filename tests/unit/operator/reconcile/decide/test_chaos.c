@@ -14,7 +14,7 @@
 #define SEEDS 250
 #define STEPS 150
 #define CALM_ROUNDS 400
-#define SETTLE_ROUNDS 6
+#define SETTLE_ROUNDS 8
 #define STATUS_WRITES_MAX 400
 
 static void say(struct world *w, const char *what)

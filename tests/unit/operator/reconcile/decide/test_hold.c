@@ -105,6 +105,7 @@ TEST(what_a_finished_job_holds_is_an_event_and_its_message_stays)
     pod(w, "job-worker-0")->node_silent = true;
     world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+    world_pass(w, MINUTE_MS); /* its grace period and what a kubelet needs: it is deleted */
     world_pass(w, MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
     CHECK_HAS(world_said(w, "lastMessage"), "Stopped after 1 s");

@@ -1857,9 +1857,10 @@ TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + MINUTE_MS);
     world_pass(w, MINUTE_MS); /* its grace period and what a kubelet needs */
     CHECK(stuck->deleting);
+    world_pass(w, MINUTE_MS);
     CHECK_HAS(world_said(w, "lastMessage"), "Suspending: holding partition p-job-ns-0 until ");
-    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS - MINUTE_MS);
-    world_pass(w, WORLD_HOLD_MS - MINUTE_MS - 1);
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS - 2 * MINUTE_MS);
+    world_pass(w, WORLD_HOLD_MS - 2 * MINUTE_MS - 1);
     CHECK_INT_EQ(w->partition_count, 1);
     world_pass(w, 1);
     CHECK_INT_EQ(w->partition_count, 0);
