@@ -168,6 +168,16 @@ def test_a_run_spans_no_more_domains_than_it_has_instances(serve):
     assert re.search(r"^\| ILDs +(\| +[0-3] +){4}\|$", out, re.MULTILINE)
 
 
+def test_domains_that_a_cluster_lacks_are_refused_with_the_remedy(wide):
+    """graphcore/examples, applications/pytorch/conformer/README_Benchmarks.md: 64 IPUs of one POD over 4 domains."""
+    words = ["--ipus-per-replica=4", "--num-replicas=16", "--num-instances=4"]
+    _, err = wide(*KEEP, "--num-ilds=4", *words, "true", expect=1)
+    assert "64 IPUs over 4 IPU-Link domains requested" in err and err.endswith("; without --num-ilds the controller chooses\n")
+    assert wide(*CREATE, *words, "true") == ("", "")
+    _, err = wide(*CREATE, "--num-replicas=256", "--num-instances=4", "true", expect=1)
+    assert "--num-ilds" not in err
+
+
 def test_a_job_of_several_domains_needs_no_number_of_them(wide):
     """On record: --num-ilds is left to V-IPU unless given; a GCD is what one instance compiles for, and lies in one
     IPU-Link domain; programs read ipuLinkDomainSize out of POPLAR_TARGET_OPTIONS."""
