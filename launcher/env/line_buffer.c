@@ -39,14 +39,27 @@ static size_t whole_lines(const char *bytes, size_t len)
     }
 }
 
+static size_t put(char *ret, const char *bytes, size_t len)
+{
+    memcpy(ret, bytes, len);
+    return len;
+}
+
 static size_t take(struct line_buffer *buffer, size_t len, const char *more, char *ret)
 {
-    size_t more_len = strlen(more);
+    const char *at = buffer->bytes + buffer->start, *end = at + len;
+    size_t made = 0;
 
-    memcpy(ret, buffer->bytes + buffer->start, len);
-    memcpy(ret + len, more, more_len);
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at)), *next = newline ? newline + 1 : end;
+
+        made += put(ret + made, buffer->tag, strlen(buffer->tag));
+        made += put(ret + made, at, (size_t)(next - at));
+        at = next;
+    }
+    made += put(ret + made, more, strlen(more));
     buffer->start += len;
-    return len + more_len;
+    return made;
 }
 
 size_t line_buffer_take(struct line_buffer *buffer, enum line_buffer_rest rest,

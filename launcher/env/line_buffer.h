@@ -21,8 +21,9 @@
 #define LINE_BUFFER_MARK "\\\n"
 
 struct line_buffer {
-    size_t start, end; /* of the bytes that are not taken yet */
-    bool is_exact;     /* a single rank: nothing is added, as no other rank's line can follow */
+    size_t start, end;                 /* of the bytes that are not taken yet */
+    char tag[LINE_BUFFER_TAG_MAX + 1]; /* before each line, if mpirun adds none */
+    bool is_exact; /* a single rank: nothing is added, as no other rank's line can follow */
     char bytes[LINE_BUFFER_CAPACITY];
 };
 

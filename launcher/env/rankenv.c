@@ -90,3 +90,40 @@ bool rankenv_is_alone(const struct envv *env)
 
     return !size || str_eq(size, "1");
 }
+
+static const char *next_word(const char *word, const char *end)
+{
+    const char *after = memchr(word, '\0', (size_t)(end - word));
+
+    return after && after + 1 < end ? after + 1 : NULL;
+}
+
+/* Of Open MPI 5: --tag-output, --output tag, --output=rank:..., and others with one dash. */
+bool rankenv_asks_for_tags(const char *words, size_t len)
+{
+    const char *end = words + len;
+
+    for (const char *word = len ? words : NULL; word; word = next_word(word, end)) {
+        const char *name = word + strspn(word, "-"), *value = NULL;
+
+        if (name > word && str_eq(name, "tag-output"))
+            return true;
+        if (name > word && str_eq(name, "output"))
+            value = next_word(word, end);
+        else if (name > word && str_has_prefix(name, "output="))
+            value = name + strlen("output=");
+        if (value && (strstr(value, "tag") || strstr(value, "rank") || strstr(value, "xml")))
+            return true;
+    }
+    return false;
+}
+
+const char *rankenv_tag(const struct envv *env, const char *words, size_t len)
+{
+    const char *wanted = envv_get(env, "OMPI_MCA_orte_tag_output");
+
+    if (!envv_get(env, "PRTE_LAUNCHED") || !str_eq(wanted, "1") || envv_get(env, RANKENV_ENV_TAGGED) ||
+        rankenv_asks_for_tags(words, len))
+        return NULL;
+    return envv_get(env, "OMPI_COMM_WORLD_RANK");
+}

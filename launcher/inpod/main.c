@@ -21,6 +21,7 @@
 #include "launcher/process/executable.h"
 #include "launcher/process/memory_events.h"
 #include "launcher/process/network_interface.h"
+#include "launcher/process/parent.h"
 #include "launcher/process/rank_output.h"
 #include "launcher/process/supervise.h"
 
@@ -185,6 +186,7 @@ static int become(char **words)
 static int become_rank(char **words)
 {
     AUTO(envv) struct envv env = {0};
+    AUTO(str) struct str words_of_parent = {0};
     struct command command = {0};
     const char *master = NULL;
     struct err err;
@@ -199,8 +201,14 @@ static int become_rank(char **words)
     envv_init(&env, environ);
     preload_remove(&env);
     network_interface_complete(&env);
-    if (!rankenv_complete(&env, master, &err) || !rank_output_open(rankenv_is_alone(&env), &err))
+    parent_words(&words_of_parent);
+    if (!rankenv_complete(&env, master, &err) ||
+        !rank_output_open(
+            &(struct rank_output){rankenv_is_alone(&env),
+                                  rankenv_tag(&env, str_text(&words_of_parent), words_of_parent.len)},
+            &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
+    envv_unset(&env, RANKENV_ENV_TAGGED);
     command.envp = env.items;
     command_exec(&command, &err);
     return fail(&err, command_exit_status(&err));

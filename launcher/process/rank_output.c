@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -176,7 +177,7 @@ static void keep_boundaries(int to)
         (void)fcntl(to, F_SETFL, O_WRONLY | O_DIRECT);
 }
 
-static struct stream *make_streams(int pairs[STREAM_COUNT][2], bool is_alone)
+static struct stream *make_streams(int pairs[STREAM_COUNT][2], const struct rank_output *of)
 {
     struct stream *streams = mem_alloc(STREAM_COUNT * sizeof *streams);
 
@@ -185,7 +186,10 @@ static struct stream *make_streams(int pairs[STREAM_COUNT][2], bool is_alone)
         streams[i].from = pairs[i][0];
         streams[i].to = STDOUT_FILENO + i;
         streams[i].deadline_ms = NEVER;
-        streams[i].buffer.is_exact = is_alone;
+        streams[i].buffer.is_exact = of->is_alone;
+        if (of->rank) /* as Open MPI 5 does */
+            (void)snprintf(streams[i].buffer.tag, sizeof streams[i].buffer.tag, "[1,%.7s]<%s>: ", of->rank,
+                           i == STREAM_OUT ? "stdout" : "stderr");
         close_fd(&pairs[i][1]);
         if (streams[i].from >= 0) {
             (void)fcntl(streams[i].from, F_SETFL, O_NONBLOCK);
@@ -254,7 +258,7 @@ static bool open_streams(const bool chosen[STREAM_COUNT], int pairs[STREAM_COUNT
 
 /* Its parent ends at once: a program that waits for all of its children must not find one that it has not
  * started. */
-static bool start_relay(int pairs[STREAM_COUNT][2], bool is_alone, struct err *err)
+static bool start_relay(int pairs[STREAM_COUNT][2], const struct rank_output *of, struct err *err)
 {
     pid_t parent = fork();
 
@@ -266,7 +270,7 @@ static bool start_relay(int pairs[STREAM_COUNT][2], bool is_alone, struct err *e
         if (relaying != 0)
             _exit(relaying < 0);
         stand_apart();
-        relay(make_streams(pairs, is_alone));
+        relay(make_streams(pairs, of));
     }
 
     int status = 0;
@@ -285,13 +289,13 @@ static void connect_streams(int pairs[STREAM_COUNT][2])
         (void)dup2(pairs[STREAM_OUT][1], STDERR_FILENO);
 }
 
-bool rank_output_open(bool is_alone, struct err *err)
+bool rank_output_open(const struct rank_output *of, struct err *err)
 {
     int pairs[STREAM_COUNT][2] = {{-1, -1}, {-1, -1}};
     bool chosen[STREAM_COUNT], good;
 
     choose_streams(chosen);
-    good = open_streams(chosen, pairs, err) && start_relay(pairs, is_alone, err);
+    good = open_streams(chosen, pairs, err) && start_relay(pairs, of, err);
     if (good)
         connect_streams(pairs);
     for (int i = 0; i < STREAM_COUNT; i++)

@@ -5,8 +5,14 @@
  * these. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/core/err.h"
 
-/* Connects this process's streams to a new such process. If `is_alone`, there is no other rank, and the bytes
- * are not changed. */
-MUST_USE bool rank_output_open(bool is_alone, struct err *err);
+struct rank_output {
+    bool is_alone;    /* there is no other rank, and nothing is added */
+    const char *rank; /* for the tags of lines; NULL: mpirun adds them */
+};
+
+/* Connects this process's streams to a new such process. */
+MUST_USE bool rank_output_open(const struct rank_output *of, struct err *err);

@@ -6,11 +6,13 @@
 
 #include "base/core/mem.h"
 #include "launcher/env/jobenv.h"
+#include "launcher/env/rankenv.h"
 #include "launcher/env/workers.h"
 #include "launcher/process/command.h"
 #include "launcher/process/scratch.h"
 #include "launcher/process/executable.h"
 #include "launcher/process/network_interface.h"
+#include "launcher/process/parent.h"
 #include "launcher/remote/agent/agent.h"
 #include "launcher/remote/client/probe.h"
 #include "launcher/remote/client/remote.h"
@@ -59,9 +61,15 @@ static int serve(char **words)
 static void name_peers(const struct envv *env, struct str *line)
 {
     const char *hosts = envv_get(env, WORKERS_ENV_HOSTS);
+    AUTO(str) struct str parent = {0};
     AUTO(str) struct str longer = {.max = FRAME_COMMAND_LINE_MAX_BYTES};
 
-    if (hosts && str_addf(&longer, "export " WORKERS_ENV_PEERS "='%s'; %s", hosts, str_text(line))) {
+    parent_words(&parent);
+    if (hosts &&
+        str_addf(&longer, "%sexport " WORKERS_ENV_PEERS "='%s'; %s",
+                 rankenv_asks_for_tags(str_text(&parent), parent.len) ? "export " RANKENV_ENV_TAGGED "=1; "
+                                                                      : "",
+                 hosts, str_text(line))) {
         str_clear(line);
         (void)str_adds(line, str_text(&longer));
     }

@@ -57,7 +57,7 @@ def cluster(job, request):
         made.start_agent(i, **path)
 
     def run(*words, **env):
-        done = made.run("mpirun", *(["--output", "tag"] if folder else []), *words, IPU_JOB_MASTER_PORT=PORT, **path, **env)
+        done = made.run("mpirun", *words, IPU_JOB_MASTER_PORT=PORT, **path, **env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

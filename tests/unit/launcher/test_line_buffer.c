@@ -85,6 +85,18 @@ TEST(a_chunk_with_its_tags_is_at_most_one_write)
     }
 }
 
+TEST(each_line_and_piece_has_its_tag)
+{
+    AUTO(mem) struct line_buffer *buffer = mem_alloc(sizeof *buffer);
+
+    (void)strcpy(buffer->tag, "[1,0]: ");
+    add(buffer, "a\n\nb", 4);
+    AUTO(mem) char *kept = taken(buffer, LINE_BUFFER_KEEP);
+    AUTO(mem) char *rest = taken(buffer, LINE_BUFFER_END);
+    CHECK_STR_EQ(kept, "[[1,0]: a\n[1,0]: \n]");
+    CHECK_STR_EQ(rest, "[[1,0]: b\n]");
+}
+
 TEST(a_line_without_an_end_comes_in_pieces_that_are_marked)
 {
     AUTO(mem) struct line_buffer *buffer = mem_alloc(sizeof *buffer);

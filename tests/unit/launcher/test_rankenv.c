@@ -79,3 +79,41 @@ TEST(a_single_rank_is_alone)
     CHECK(!rankenv_is_alone(&second));
     CHECK(rankenv_is_alone(&third));
 }
+
+#define WORDS(text) text, sizeof(text) - 1
+
+TEST(lines_of_open_mpi_5_are_tagged_unless_mpirun_does_it_or_the_user_wants_none)
+{
+    static const struct {
+        char *env[6];
+        const char *words;
+        size_t len;
+        const char *want;
+    } cases[] = {
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0a"),
+         "3"},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"}, WORDS(""), "3"},
+        {{"OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"}, WORDS("mpirun"), NULL},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=0", "OMPI_COMM_WORLD_RANK=3"}, WORDS("mpirun"), NULL},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3", "IPU_JOB_TAGGED=1"},
+         WORDS("prted"),
+         NULL},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0--tag-output\0a"),
+         NULL},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0--output\0tag,timestamp\0a"),
+         NULL},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0--output=dir=out\0a\0--output"),
+         "3"},
+    };
+
+    CHECK_ROWS (row, cases) {
+        AUTO(envv) struct envv env = {0};
+
+        envv_init(&env, row->env);
+        CHECK_STR_EQ(rankenv_tag(&env, row->words, row->len), row->want);
+    }
+}
