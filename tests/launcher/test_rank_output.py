@@ -41,7 +41,7 @@ def cluster(job, request):
 
 
 # mpirun's own, when a process that it has started was quicker than itself.
-WARNING = b"plm:rsh: Warning: setpgid("
+WARNING = b"Warning: setpgid("
 
 
 def untag(output):
