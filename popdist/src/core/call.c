@@ -283,6 +283,8 @@ enum popdist_status call_step(struct call *call, const struct link *link, int64_
     enum popdist_status status = POPDIST_OK;
 
     if (call->match_op.aborted && call->state <= CALL_EXCHANGING) {
+        /* Otherwise the announcement of this instance would still wait where the call has not come. */
+        call->tells = WIRE_ABORT;
         call_fail(call, POPDIST_TIMEOUT, "instance %" PRIu32 " timed out", call->match_op.aborted->instance);
         return POPDIST_OK;
     }

@@ -13,7 +13,8 @@
  * otherwise it goes on, because what it misses is on its way. */
 enum call_state { CALL_GATHERING, CALL_VOTING, CALL_EXCHANGING, CALL_SENDING, CALL_DONE };
 
-/* An answer comes from the library, whatever the program does, so its lack means that the instance is lost. */
+/* An answer comes from the library, whatever the program does, so its lack means that the instance is lost.
+ */
 #define CALL_ANSWER_MS 10000
 
 struct call {

@@ -20,8 +20,8 @@ static struct control_send *post_new(const struct wire_message *message, uint32_
 static enum popdist_status send_one(struct control_send *send, size_t size, uint32_t instance,
                                     const struct link *link, struct popdist_error *error)
 {
-    enum popdist_status status = link->backend->send(link->self, instance, 0, send->bytes, size,
-                                                     &send->requests[send->left], error);
+    enum popdist_status status =
+        link->backend->send(link->self, instance, 0, send->bytes, size, &send->requests[send->left], error);
 
     if (!status)
         send->left++;

@@ -55,10 +55,12 @@ enum popdist_status match_open(struct match *match, struct match_op *op, struct 
 /* An announcement of this instance has arrived. POPDIST_BROKEN: it is invalid. */
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error);
-/* A message about an announcement has arrived. False: the call that it belongs to has begun here, or ended. */
+/* A message about an announcement has arrived. False: the call that it belongs to has begun here, or ended.
+ */
 bool match_set_state(struct match *match, const struct wire_message *message, uint32_t instance,
                      enum announcement_state state);
-/* An announcement that no call of this instance has matched and that was not aborted, and its key; or NULL. */
+/* An announcement that no call of this instance has matched and that was not aborted, and its key; or NULL.
+ */
 const struct match_announcement *match_find_early(const struct match *match, const char **ret_key,
                                                   size_t *ret_key_size);
 /* Ends the call, complete or not, and frees what arrived for it. */

@@ -241,10 +241,10 @@ static void check_last(struct progress_engine *progress, struct call *call)
         key = end + 1;
     }
     call->state = CALL_DONE;
-    call->status = fail(call->error, POPDIST_MISUSE,
-                        "cannot finalize: instance %" PRIu32 " waits for this instance in %s \"%.*s\"",
-                        early->instance, operation_name(early->layout.operation),
-                        (int)(size < 200 ? size : 200), key);
+    call->status =
+        fail(call->error, POPDIST_MISUSE,
+             "cannot finalize: instance %" PRIu32 " waits for this instance in %s \"%.*s\"", early->instance,
+             operation_name(early->layout.operation), (int)(size < 200 ? size : 200), key);
 }
 
 static enum popdist_status step_calls(struct progress_engine *progress, bool *moved,

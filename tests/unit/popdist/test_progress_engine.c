@@ -233,8 +233,8 @@ static uint32_t check_alike(const struct world *world)
             const struct one *one = &world->instances[i].calls[operation];
 
             if (one->call.status != status)
-                CHECK_FAIL("operation %u: instance 0 has status %d, but instance %u: %s", operation, status, i,
-                           one->call.status ? one->error.text : "good");
+                CHECK_FAIL("operation %u: instance 0 has status %d, but instance %u: %s", operation, status,
+                           i, one->call.status ? one->error.text : "good");
             if (!status)
                 check_result(world, &world->instances[i], operation);
         }
