@@ -264,7 +264,7 @@ static void report_rollout(const struct job_view *view, const struct rollout *ro
             mem_printf("%s; the pod template has changed: suspend and resume the job to apply it", before);
     else
         v->message = mem_printf("%s; rolling update: %u of %u instances updated%s%s", before,
-                                rollout->updated, rollout->updated + rollout->outdated,
+                                rollout->updated, rollout->wanted,
                                 waits ? "; no partition available for maxSurge: " : "", waits ? waits : "");
     mem_free(before);
 }

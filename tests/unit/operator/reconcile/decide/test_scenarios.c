@@ -1,6 +1,7 @@
 /* Jobs from apply to their end, told as stories in a small world. */
 #include "scenario.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -1291,6 +1292,20 @@ static unsigned pods_up(const struct world *w)
     return count;
 }
 
+/* Of the instances that should run, the message counts those that have pods of the new template. */
+static void check_rollout_counter(struct world *w, const char *to, unsigned instances)
+{
+    static const char intro[] = "rolling update: ";
+    const char *at = strstr(world_said(w, "lastMessage"), intro);
+    unsigned updated, all;
+
+    if (!at)
+        return;
+    CHECK_INT_EQ(sscanf(at + strlen(intro), "%u of %u instances updated", &updated, &all), 2);
+    CHECK_INT_EQ(all, instances);
+    CHECK(updated <= pods_of(w, to));
+}
+
 /* Rolls out `to` one step at a time, and returns the fewest pods that ran meanwhile. */
 static unsigned roll_out(struct world *w, const char *to, unsigned instances)
 {
@@ -1299,6 +1314,7 @@ static unsigned roll_out(struct world *w, const char *to, unsigned instances)
     change_template(w, to);
     for (int i = 0; i < 200 && (pods_of(w, to) < instances || pods_up(w) < instances); i++) {
         world_advance(w);
+        check_rollout_counter(w, to, instances);
         if (pods_up(w) < fewest)
             fewest = pods_up(w);
     }
