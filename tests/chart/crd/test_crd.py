@@ -61,7 +61,7 @@ def test_state_and_reason_are_the_first_columns_and_the_message_the_last():
     plain = [column["name"] for column in columns if not column.get("priority")]
     wide = [column["name"] for column in columns if column.get("priority")]
     assert plain == ["status", "Reason", "current", "desired", "Age", "LastMessage"]
-    assert wide == ["Partition", "IPUs", "Controller"]
+    assert wide == ["Partition", "IPUs", "Controller", "Ends"]
     assert columns[-1]["name"] == "LastMessage", "however long it is, the others are read"
 
 
@@ -201,6 +201,7 @@ def test_status_of_the_design_is_stored_whole(api, namespace):
         "failedInstances": "4",
         "restartCount": 0,
         "startTime": now,
+        "endTime": now,
         "completionTime": now,
         "lastReconcileTime": now,
         "conditions": [
@@ -216,7 +217,7 @@ def test_status_of_the_design_is_stored_whole(api, namespace):
              namespace=namespace)
     assert api.get("job", namespace)["status"] == status
     wide = api.must("get", "ij", "job", "-o", "wide", "--no-headers", namespace=namespace)
-    for shown in ["Running", "p-job-ns-0", "4", "vipu:8090", "PodsRunning"]:
+    for shown in ["Running", "p-job-ns-0", "4", "vipu:8090", now, "PodsRunning"]:
         assert shown in wide.split()
 
 

@@ -152,8 +152,18 @@ static bool had_partitions(const cJSON *before, const struct job_verdict *v)
     return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
 }
 
+static void put_end_time(cJSON *status, uint32_t ttl_s)
+{
+    char end[TIMEFMT_RFC3339_SIZE];
+    int64_t start_s;
+
+    if (ttl_s && timefmt_parse_rfc3339(json_str(status, "startTime", ""), &start_s))
+        json_put_str(status, "endTime", timefmt_rfc3339(start_s + ttl_s, end));
+}
+
 /* The start of the time limits in lifetime.c. A resumed job starts them again. */
-static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v, const char *now)
+static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v,
+                       const struct job_spec *spec, const char *now)
 {
     if (v->state != JOB_SUSPENDED)
         json_put_str(status, "startTime", json_str(before, "startTime", v->has_started ? now : NULL));
@@ -161,6 +171,8 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct job_verd
         json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));
     if (verdict_has_ended(v))
         json_put_str(status, "completionTime", json_str(before, "completionTime", now));
+    else
+        put_end_time(status, spec->interactive_ttl_s);
 }
 
 /* The next process reads it, see job_cache_recall_requeue. */
@@ -200,7 +212,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     json_put_i64(workers, "succeeded", v->succeeded);
     json_put_i64(workers, "failed", v->failed);
     json_put_i64(status, "restartCount", v->restarts);
-    put_clocks(status, before, v, now);
+    put_clocks(status, before, v, &job->spec, now);
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, job);
