@@ -25,8 +25,10 @@ static bool read_slots(const struct envv *env, uint32_t *ret, struct err *err)
     *ret = 1;
     if (!text || !*text || parse_u32(text, 1, WORKERS_SLOTS_MAX, ret))
         return true;
-    return err_set(err, ERR_INVALID, WORKERS_ENV_SLOTS "=\"%.40s\": expected a number from 1 to %u", text,
-                   WORKERS_SLOTS_MAX);
+    return err_set(err, ERR_INVALID,
+                   "spec.launcher.slotsPerWorker (" WORKERS_ENV_SLOTS
+                   ") must be a whole number from 1 to %u, got \"%.40s\"",
+                   WORKERS_SLOTS_MAX, text);
 }
 
 /* Named after the attempt, so that two launchers that share /tmp do not overwrite each other's. */

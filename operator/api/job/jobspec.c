@@ -242,6 +242,7 @@ void jobspec_read(const cJSON *job, struct job_spec *ret, struct strv *problems)
     read_workers(job, ret, problems);
     ret->replicas_per_worker = field_count(job, "spec/modelReplicasPerWorker", 1, JOB_IPUS_MAX, 0, problems);
     ret->has_launcher = field_at(job, "spec/launcher") != NULL;
+    ret->slots_per_worker = field_count(job, "spec/launcher/slotsPerWorker", 1, JOB_SLOTS_MAX, 0, problems);
     check_pods(job, ret, problems);
     check_shares(job, ret, problems);
     read_restart(job, ret, problems);

@@ -211,11 +211,15 @@ void validate_job(const cJSON *job, struct job_spec *ret, struct strv *problems)
 {
     size_t before;
 
+    struct job_spec known;
+
     check_name(job, problems);
     before = problems->count;
     jobspec_read(job, ret, problems);
-    if (problems->count == before)
-        env_conflicts_check(job, ret, problems);
+    known = *ret;
+    if (problems->count > before)
+        known.ipus_per_instance = 0;
+    env_conflicts_check(job, &known, problems);
     check_objects(job, problems);
     check_workers(job, problems);
     check_launcher(job, ret, problems);

@@ -224,6 +224,18 @@ static struct slice line_before(const char *lines, const char *end)
     return trimmed((struct slice){begin, (size_t)(end - begin)});
 }
 
+/* Open MPI 4.1 and 5 say it in the same words, without the field that sets the number:
+ * open-mpi/ompi, orte/mca/rmaps/base/help-orte-rmaps-base.txt (v4.1.x), topic alloc-error. */
+static struct slice translated(struct slice report)
+{
+    static const char begin[] = "There are not enough slots available in the system";
+
+    if (report.len < strlen(begin) || memcmp(report.ptr, begin, strlen(begin)) != 0)
+        return report;
+    return SLICE_LIT("mpirun was asked for more processes than it has slots; set "
+                     "spec.launcher.slotsPerWorker to the number of processes of a worker");
+}
+
 /* The lines from the last to the first: *end is where the last one ends, in the end NULL. */
 static struct slice next_line_up(const char *lines, const char **end)
 {
@@ -271,7 +283,7 @@ static struct slice last_line_of_none(const char *lines)
         if (says && rules == 1)
             reported = line; /* in the end its first */
     }
-    return reported;
+    return translated(reported);
 }
 
 struct slice log_tail_last_line(const char *lines)

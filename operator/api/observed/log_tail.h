@@ -33,6 +33,7 @@ bool log_tail_is_of_mpirun(const char *lines);
 
 /* The failed rank's last line, without its tag. If no rank is known to have failed, the last line that no
  * rank has printed; if there is only mpirun's report, the report's first one. Lines have a letter or a digit.
- * Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none. */
+ * Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none. A
+ * report of too few slots is replaced by one that names the field. */
 #define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

@@ -182,6 +182,7 @@ static void add_env(cJSON *spec, cJSON *container, const struct job *job, uint32
     pod_env_add_mpi(&env);
     pod_env_add_start(&env, job, place);
     pod_env_add(&ours, "IPU_JOB_HOSTS", str_text(&text));
+    pod_env_add_number(&env, "IPU_JOB_SLOTS", job_slots(&job->spec));
     pod_env_add(&ours, "IPU_JOB_NETWORK", options->mpi_network);
 }
 

@@ -11,6 +11,7 @@
     "\"workers\":{\"template\":" template "}},\"status\":" status "}"
 #define PLAIN(more, status) JOB(more, POD("a", ""), status)
 #define LED(image, status) JOB("\"launcher\":{\"command\":[\"mpirun\"]},", POD(image, ""), status)
+#define MPIRUN(words, more) PLAIN("\"launcher\":{\"command\":[" words "]" more "},", "{}")
 #define ALWAYS "\"restartPolicy\":\"Always\","
 
 #define RUNS "{\"launcherStatus\":\"Running\"}"
@@ -73,6 +74,20 @@ TEST(what_has_no_effect_is_named)
          "{\"spec\":{\"launcher\":{\"command\":[\"a\"]},\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}",
          "spec.workers.strategy: ignored for a job with a launcher"},
         {NULL, "{\"spec\":{\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}", NULL},
+
+        /* more processes than slots */
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"1\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"/usr/bin/mpirun\",\"--tag\",\"-np\",\"5\",\"train\"", ""),
+         "spec.launcher.command: -np 5 needs more slots than there are (1 workers x 1); set "
+         "spec.launcher.slotsPerWorker to 5"},
+        {NULL, MPIRUN("\"mpiexec\",\"-np\",\"5\",\"train\"", ",\"slotsPerWorker\":5"), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"train\"", ",\"env\":[{\"name\":\"IPU_JOB_SLOTS\"}]"), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"--oversubscribe\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"--host\",\"a:5\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"train\",\"-n\",\"5\"", ""), NULL}, /* the program's own */
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"$(N)\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\"", ""), NULL},
+        {NULL, MPIRUN("\"sh\",\"-np\",\"5\"", ""), NULL},
 
         /* somebody else's */
         {NULL, JOB("\"managedBy\":\"example.org/other\",", POD("a", ALWAYS), "{}"), NULL},

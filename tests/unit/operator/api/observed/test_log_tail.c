@@ -207,6 +207,12 @@ TEST(the_last_line_is_the_last_one_with_text)
          "mpirun was unable to find the specified executable file, and therefore"},
         {"[2026-09-21T14:13:20] <stdin> is empty\n", "[2026-09-21T14:13:20] <stdin> is empty"},
         {RULE "mpirun was unable to\nlaunch\n" RULE, "mpirun was unable to"},
+        {RULE
+         "There are not enough slots available in the system to satisfy the 8\nslots that were requested by "
+         "the application:\n\n  train\n\nEither request fewer slots for your application\n" RULE,
+         "mpirun was asked for more processes than it has slots; set spec.launcher.slotsPerWorker to the "
+         "number of "
+         "processes of a worker"},
         {"cut\noff\n" RULE, "cut"},
         {RULE "one\n", "one"},
         {"epoch 1\r\n\tover \r\n", "over"},
