@@ -184,6 +184,11 @@ void reconciler_free(struct reconciler *r)
     mem_free(r);
 }
 
+uint32_t reconciler_largest_partition(const struct reconciler *r)
+{
+    return pool_largest_partition(r->pool);
+}
+
 cJSON *reconciler_queue(const struct reconciler *r)
 {
     return grants_print(r);

@@ -4,26 +4,33 @@
 
 #include "base/core/mem.h"
 
-#define SHOWN_MAX 60 /* bytes of an invalid value in a message */
+/* Bytes in a message: of an invalid value, and of a path, whose last key may be any text. */
+#define SHOWN_MAX 60
+#define PATH_MAX_BYTES 256
 
 /* Never inside a UTF-8 sequence: the API server would replace the rest of it. */
-static void shorten(char *text)
+static void shorten(char *text, size_t max)
 {
-    size_t len = strnlen(text, SHOWN_MAX + 1);
+    size_t len = strnlen(text, max + 1);
 
-    if (len <= SHOWN_MAX)
+    if (len <= max)
         return;
-    for (len = SHOWN_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+    for (len = max; ((unsigned char)text[len] & 0xC0) == 0x80;)
         len--;
     text[len] = '\0';
 }
 
+/* Keys in brackets have slashes of their own. */
 static char *dotted(const char *path)
 {
     char *text = mem_strdup(path);
+    bool is_key = false;
 
-    for (char *p = text; *p; p++)
-        *p = *p == '/' ? '.' : *p;
+    shorten(text, PATH_MAX_BYTES);
+    for (char *p = text; *p; p++) {
+        is_key = (is_key || *p == '[') && *p != ']';
+        *p = *p == '/' && !is_key ? '.' : *p;
+    }
     return text;
 }
 
@@ -31,7 +38,7 @@ static char *shown(const cJSON *value)
 {
     char *text = json_print(value);
 
-    shorten(text);
+    shorten(text, SHOWN_MAX);
     return text;
 }
 

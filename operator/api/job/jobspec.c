@@ -92,8 +92,6 @@ static void read_restart(const cJSON *job, struct job_spec *to, struct strv *pro
                                               RESTART_EXIT_CODE};
     const char *codes = field_text(job, "spec/restartPolicy/exitCodes", problems);
 
-    if (field_at(job, "spec/restartPolicy") && !field_at(job, "spec/restartPolicy/type"))
-        field_required(problems, "spec/restartPolicy/type");
     to->restart = meant[field_choice(job, "spec/restartPolicy/type", types, COUNT_OF(types), 2, problems)];
     to->backoff_limit = field_count(job, "spec/restartPolicy/backOffLimit", 0, INT32_MAX, 3, problems);
     to->exit_codes = mem_strdup(codes);

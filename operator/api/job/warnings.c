@@ -145,7 +145,25 @@ static void advise_on_fields(const cJSON *old, const cJSON *job, const struct jo
         advise_on_slots(old, job, spec, warnings);
 }
 
-void warnings_for_job(const cJSON *old, const cJSON *job, struct strv *warnings)
+/* ---- a size that is never served ---- */
+
+static void advise_on_size(uint32_t ipus, uint32_t largest_partition, struct strv *warnings)
+{
+    if (ipus & (ipus - 1))
+        strv_pushf(
+            warnings,
+            "spec.ipusPerJobInstance: the job will not start: a partition of %u IPUs is not possible, sizes "
+            "are powers of two",
+            ipus);
+    else if (largest_partition && ipus > largest_partition)
+        strv_pushf(
+            warnings,
+            "spec.ipusPerJobInstance: the job will not start: %u IPUs exceed the capacity of every V-IPU "
+            "controller, the largest possible partition has %u",
+            ipus, largest_partition);
+}
+
+void warnings_for_job(const cJSON *old, const cJSON *job, uint32_t largest_partition, struct strv *warnings)
 {
     AUTO(strv) struct strv unused = {0};
     AUTO(jobspec) struct job_spec spec;
@@ -155,5 +173,7 @@ void warnings_for_job(const cJSON *old, const cJSON *job, struct strv *warnings)
         return;
     if (old)
         advise_on_change(old, job, &spec, warnings);
+    else
+        advise_on_size(spec.ipus_per_instance, largest_partition, warnings);
     advise_on_fields(old, job, &spec, warnings);
 }

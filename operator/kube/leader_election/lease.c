@@ -56,6 +56,14 @@ static void put_holder(const struct lease *lease, cJSON *spec)
         put_acquired(lease, spec, now);
 }
 
+static void put_note(const struct lease *lease, cJSON *metadata)
+{
+    AUTO(mem) char *note = lease->options.note ? lease->options.note(lease->options.ctx) : NULL;
+
+    if (note)
+        json_put_str(json_put_object(metadata, "annotations"), LEASE_NOTE, note);
+}
+
 static cJSON *new_body(const struct lease *lease)
 {
     cJSON *body = json_object();
@@ -66,6 +74,7 @@ static cJSON *new_body(const struct lease *lease)
     metadata = json_put_object(body, "metadata");
     json_put_str(metadata, "name", lease->name);
     json_put_str(metadata, "namespace", lease->ns);
+    put_note(lease, metadata);
     put_holder(lease, json_put_object(body, "spec"));
     return body;
 }
@@ -73,13 +82,14 @@ static cJSON *new_body(const struct lease *lease)
 /* The version makes it a compare-and-swap: of two candidates one gets a 409. */
 static cJSON *patch_body(const struct lease *lease, bool release)
 {
-    cJSON *body = json_object();
+    cJSON *body = json_object(), *metadata = json_put_object(body, "metadata");
     cJSON *spec;
 
     assert(lease->state.resource_version != NULL);
-    json_put_str(json_put_object(body, "metadata"), "resourceVersion", lease->state.resource_version);
+    json_put_str(metadata, "resourceVersion", lease->state.resource_version);
     spec = json_put_object(body, "spec");
     if (!release) {
+        put_note(lease, metadata);
         put_holder(lease, spec);
         return body;
     }
@@ -306,6 +316,11 @@ const char *lease_other_address(const struct lease *lease)
     if (at == NULL || at[1] == '\0' || at[1 + strspn(at + 1, "0123456789abcdefABCDEF.:[]")] != '\0')
         return NULL;
     return at + 1;
+}
+
+const char *lease_other_note(const struct lease *lease)
+{
+    return lease->state.is_held ? NULL : lease->state.other_note;
 }
 
 bool lease_is_healthy(const struct lease *lease, int64_t clock_ms)

@@ -24,6 +24,7 @@ void lease_state_release(struct lease_state *state)
 {
     mem_free(state->resource_version);
     mem_free(state->other);
+    mem_free(state->other_note);
     *state = (struct lease_state){0};
 }
 
@@ -108,6 +109,7 @@ static void note_observed_lease(struct lease_state *state, const struct lease_re
     if (changed || !str_eq(state->other, record->holder))
         state->other_seen_ms = now_ms;
     mem_set_str(&state->other, record->holder);
+    mem_set_str(&state->other_note, record->note);
 }
 
 /* The lease was released or has expired. An empty holder alone is not a release: an admin may have cleared
@@ -273,6 +275,7 @@ bool lease_record_read(const cJSON *lease, struct lease_record *ret)
     *ret = (struct lease_record){
         .resource_version = version,
         .holder = json_str(spec, "holderIdentity", ""),
+        .note = json_str(lease, "metadata/annotations/graphcore.ai~1leader-note", ""),
         .duration_ms = seconds * 1000,
         .transitions = transitions < INT32_MAX ? transitions : 0, /* one more must fit */
     };

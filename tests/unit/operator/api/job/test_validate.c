@@ -135,7 +135,6 @@ static const struct {
     {FOUR "\"restartPolicy\":{\"type\":\"Sometimes\"}," WORKERS,
      "spec.restartPolicy.type: Unsupported value: \"Sometimes\": supported values: \"Always\", "
      "\"OnFailure\", \"Never\", \"ExitCode\""},
-    {FOUR "\"restartPolicy\":{}," WORKERS, "spec.restartPolicy.type: Required value"},
     {FOUR "\"restartPolicy\":{\"type\":\"ExitCode\"}," WORKERS,
      "spec.restartPolicy.exitCodes: Required value"},
     {FOUR "\"restartPolicy\":{\"type\":\"Never\",\"exitCodes\":\"5-1\"}," WORKERS,
@@ -145,7 +144,6 @@ static const struct {
     {FOUR "\"restartPolicy\":{\"type\":\"Always\",\"backOffLimit\":-1}," WORKERS,
      COUNT_WANTED("restartPolicy.backOffLimit", "-1", "0", "2147483647")},
     {FOUR "\"restartPolicy\":\"Never\"," WORKERS,
-     "spec.restartPolicy.type: Required value\n"
      "spec.restartPolicy: Invalid value: \"Never\": must be an object"},
     {FOUR "\"cleanPodPolicy\":\"Some\"," WORKERS,
      "spec.cleanPodPolicy: Unsupported value: \"Some\": supported values: \"None\", \"Workers\", \"All\""},
@@ -229,7 +227,7 @@ static const struct {
     {FOUR "\"launcher\":{\"command\":[\"mpirun\",4]}," WORKERS,
      "spec.launcher.command: Invalid value: [\"mpirun\",4]" COMMAND_WANTED},
     {LAUNCHER("\"env\":[{\"name\":\"A\"},{}]"), "spec.launcher.env[1].name: Required value"},
-    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list of environment variables"},
+    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list"},
     {LAUNCHER("\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"b\"]}]}}"),
      "spec.launcher.template.spec.containers[0].command: Forbidden: must not be set; use "
      "spec.launcher.command"},
@@ -277,7 +275,6 @@ TEST(variables_that_agree_with_the_job_or_cannot_be_judged_are_the_users)
         TWO_WORKERS
         "\"launcher\":{\"command\":[\"a\"]}," WITH_ENV(ENV("WORLD_SIZE", "7")), /* mpirun's matter */
         LAUNCHER("\"slotsPerWorker\":4,\"env\":[" ENV("IPU_JOB_SLOTS", "4") "]"),
-        FOUR WITH_ENV("7,{\"name\":7,\"value\":7}"),
     };
 
     for (size_t i = 0; i < COUNT_OF(agreeing); i++) {

@@ -12,6 +12,7 @@
 #define PLAIN(more, status) JOB(more, POD("a", ""), status)
 #define LED(image, status) JOB("\"launcher\":{\"command\":[\"mpirun\"]},", POD(image, ""), status)
 #define MPIRUN(words, more) PLAIN("\"launcher\":{\"command\":[" words "]" more "},", "{}")
+#define SIZED(ipus) "{\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":" ipus "}}"
 #define ALWAYS "\"restartPolicy\":\"Always\","
 
 #define RUNS "{\"launcherStatus\":\"Running\"}"
@@ -33,7 +34,7 @@ static void advise(const char *old_text, const char *text, struct strv *ret)
     AUTO(json) cJSON *old = parse(old_text);
     AUTO(json) cJSON *job = parse(text);
 
-    warnings_for_job(old, job, ret);
+    warnings_for_job(old, job, 64, ret);
 }
 
 TEST(what_has_no_effect_is_named)
@@ -75,6 +76,15 @@ TEST(what_has_no_effect_is_named)
          "spec.workers.strategy: ignored for a job with a launcher"},
         {NULL, "{\"spec\":{\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}", NULL},
 
+        /* a size that no controller has */
+        {NULL, SIZED("64"), NULL},
+        {NULL, SIZED("128"),
+         "spec.ipusPerJobInstance: the job will not start: 128 IPUs exceed the capacity of every "
+         "V-IPU controller, the largest possible partition has 64"},
+        {NULL, SIZED("192"),
+         "spec.ipusPerJobInstance: the job will not start: a partition of 192 IPUs is not possible"},
+        {SIZED("128"), SIZED("128"), NULL}, /* it is told once */
+
         /* more processes than slots */
         {NULL, MPIRUN("\"mpirun\",\"-np\",\"1\",\"train\"", ""), NULL},
         {NULL, MPIRUN("\"/usr/bin/mpirun\",\"--tag\",\"-np\",\"5\",\"train\"", ""),
@@ -110,6 +120,15 @@ TEST(what_has_no_effect_is_named)
         for (size_t i = 0; i < warnings.count; i++)
             CHECK(strlen(warnings.items[i]) < WARNING_TEXT_MAX);
     }
+}
+
+TEST(a_size_is_not_judged_while_the_controllers_are_not_known)
+{
+    AUTO(strv) struct strv warnings = {0};
+    AUTO(json) cJSON *job = parse(SIZED("128"));
+
+    warnings_for_job(NULL, job, 0, &warnings);
+    CHECK_INT_EQ(warnings.count, 0);
 }
 
 TEST(all_reasons_are_reported_at_once)

@@ -21,7 +21,7 @@ static void candidate_init(struct candidate *c)
 
 static void reads_lasting(struct candidate *c, const char *version, const char *holder, int64_t lasts_ms)
 {
-    struct lease_record record = {version, holder, lasts_ms, 3};
+    struct lease_record record = {version, holder, lasts_ms, 3, ""};
 
     lease_on_read(&c->state, &record, &NONE, c->now_ms, &c->out);
 }
@@ -45,7 +45,7 @@ static void sends(struct candidate *c)
 
 static void answers(struct candidate *c, const char *version, const char *holder)
 {
-    struct lease_record record = {version, holder, 15000, 3};
+    struct lease_record record = {version, holder, 15000, 3, ""};
 
     lease_on_written(&c->state, &record, &NONE, c->now_ms, &c->out);
 }
@@ -540,6 +540,28 @@ TEST(records_are_read_with_limits)
         CHECK_INT_EQ(record.duration_ms, row->duration_ms);
         CHECK_INT_EQ(record.transitions, row->transitions);
     }
+}
+
+TEST(a_standby_knows_what_the_holder_tells)
+{
+    struct err err = {0};
+    AUTO(json)
+    cJSON *doc = json_parse(
+        SLICE_LIT("{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\",\"annotations\":{\"" LEASE_NOTE
+                  "\":\"64\"}},\"spec\":{\"holderIdentity\":\"other\"}}"),
+        &err);
+    struct lease_record record;
+    struct lease_state state;
+    struct lease_output out;
+
+    lease_state_init(&state, "self");
+    CHECK(lease_record_read(doc, &record));
+    lease_on_read(&state, &record, &NONE, 0, &out);
+    CHECK_STR_EQ(state.other_note, "64");
+    record.note = "128";
+    lease_on_read(&state, &record, &NONE, 1000, &out);
+    CHECK_STR_EQ(state.other_note, "128");
+    lease_state_release(&state);
 }
 
 /* Two candidates on one record, with answers lost at random: never do both believe that they hold it. */

@@ -133,6 +133,7 @@ TEST(every_state_has_its_conditions)
     } rows[] = {
         {JOB_PENDING, "Pending", "InsufficientIPUs", "Reconciling "},
         {JOB_PENDING, "Pending", "ExceedsCapacity", "Stalled "},
+        {JOB_PENDING, "Pending", "ScaledToZero", "Ready "},
         {JOB_STARTING, "Starting", "StartingPods", "Reconciling "},
         {JOB_RUNNING, "Running", "Running", "Reconciling "}, /* not all pods */
         {JOB_RESTARTING, "Restarting", "PodDeleted", "Reconciling "},
