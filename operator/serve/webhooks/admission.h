@@ -37,11 +37,7 @@ MUST_USE bool admission_fits(const struct admission *admission, size_t others, s
 /* The response to a request that is not reviewed, for one of these reasons: a Status; owned by the caller. */
 char *admission_reject_unread(const struct err *why, int *ret_http_status);
 void admission_release(struct admission *admission);
-
-static inline void admission_auto(struct admission *admission)
-{
-    admission_release(admission);
-}
+DEFINE_AUTO(admission);
 
 /* The mutating webhook's response to a job without mistakes; owned by the caller. */
 char *admission_mutate(const struct admission *admission);

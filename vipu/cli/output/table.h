@@ -16,8 +16,4 @@ void table_add(struct table *table, const char *cell);            /* from left t
 void table_addf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_print(const struct table *table, struct str *out);
 void table_release(struct table *table);
-
-static inline void table_auto(struct table *table)
-{
-    table_release(table);
-}
+DEFINE_AUTO(table);

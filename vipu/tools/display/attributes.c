@@ -23,10 +23,7 @@ static void pairs_release(struct pairs *pairs)
     mem_free(pairs->items);
 }
 
-static inline void pairs_auto(struct pairs *pairs)
-{
-    pairs_release(pairs);
-}
+DEFINE_AUTO(pairs);
 
 static struct vipu_attribute *find(const struct pairs *pairs, const char *key)
 {
