@@ -183,7 +183,7 @@ const struct condition_row condition_rows[] = {
     {"Completed", "The job completed successfully"},
     {"Failed", "The job failed"},
     {"Finished", "The job completed or failed; the reason says which"},
-    {"Ready", "Every unfinished instance runs, or the job is completed or suspended"},
+    {"Ready", "Every unfinished instance runs, or the job is completed, suspended or scaled to zero"},
     {"Reconciling", "The job waits or starts; absent otherwise"},
     {"Stalled", "The job failed, or cannot start until it is changed; absent otherwise"},
 };

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "behaviours.md"
-ROW = re.compile(r"^\| ([B-D]?\d+) \| ([^|]+) \| ([^|]+) \|$")
+ROW = re.compile(r"^\| ([B-D]?\d+[a-z]?) \| ([^|]+) \| ([^|]+) \|$")
 TEST = re.compile(r"^(?:TEST(?:_F)?\((?:\w+, \w+, )?(\w+)\)|def (test_\w+)\()", re.MULTILINE)
 WORLDS = re.compile(r"add_test\(NAME (sim[.a-z-]*\w)")
 NOT_APPLYING = "Does not apply"

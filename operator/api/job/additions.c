@@ -55,7 +55,7 @@ static void find_unknown_fields(const cJSON *job, struct strv *problems)
             char *where =
                 mem_printf("%s%s%s", OBJECTS[i].path, *OBJECTS[i].path ? "/" : "", json_key(member));
 
-            if (!strv_has(&fields, json_key(member)))
+            if (!strv_has(&fields, json_key(member)) && problems->count < FIELD_PROBLEMS_MAX)
                 report_unknown(where, json_key(member), &fields, problems);
         }
     }
@@ -108,7 +108,8 @@ void additions_check(const cJSON *old, const cJSON *job, struct strv *problems)
         find_all(old, &known);
     find_all(job, &found);
     for (size_t i = 0; i < found.count; i++) {
-        if (!strv_has(&known, found.items[i]) && problems->count < FIELD_PROBLEMS_MAX)
+        if (!strv_has(&known, found.items[i]) && !strv_has(problems, found.items[i]) &&
+            problems->count < FIELD_PROBLEMS_MAX)
             strv_push(problems, found.items[i]);
     }
 }

@@ -1,5 +1,6 @@
 #include "operator/api/job/field.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -20,7 +21,7 @@ static void shorten(char *text, size_t max)
     text[len] = '\0';
 }
 
-/* Keys in brackets have slashes of their own. */
+/* Keys in brackets have slashes of their own. A message is one line, whatever a key contains. */
 static char *dotted(const char *path)
 {
     char *text = mem_strdup(path);
@@ -29,7 +30,7 @@ static char *dotted(const char *path)
     shorten(text, PATH_MAX_BYTES);
     for (char *p = text; *p; p++) {
         is_key = (is_key || *p == '[') && *p != ']';
-        *p = *p == '/' && !is_key ? '.' : *p;
+        *p = *p == '/' && !is_key ? '.' : iscntrl((unsigned char)*p) ? '?' : *p;
     }
     return text;
 }
