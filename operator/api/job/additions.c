@@ -108,8 +108,7 @@ void additions_check(const cJSON *old, const cJSON *job, struct strv *problems)
         find_all(old, &known);
     find_all(job, &found);
     for (size_t i = 0; i < found.count; i++) {
-        if (!strv_has(&known, found.items[i]) && !strv_has(problems, found.items[i]) &&
-            problems->count < FIELD_PROBLEMS_MAX)
+        if (!strv_has(&known, found.items[i]) && problems->count < FIELD_PROBLEMS_MAX)
             strv_push(problems, found.items[i]);
     }
 }

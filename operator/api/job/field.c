@@ -21,7 +21,7 @@ static void shorten(char *text, size_t max)
     text[len] = '\0';
 }
 
-/* Keys in brackets have slashes of their own. A message is one line, whatever a key contains. */
+/* Keys in brackets have slashes of their own. */
 static char *dotted(const char *path)
 {
     char *text = mem_strdup(path);
@@ -30,7 +30,10 @@ static char *dotted(const char *path)
     shorten(text, PATH_MAX_BYTES);
     for (char *p = text; *p; p++) {
         is_key = (is_key || *p == '[') && *p != ']';
-        *p = *p == '/' && !is_key ? '.' : iscntrl((unsigned char)*p) ? '?' : *p;
+        if (iscntrl((unsigned char)*p)) /* a problem is one line */
+            *p = '?';
+        else if (*p == '/' && !is_key)
+            *p = '.';
     }
     return text;
 }
@@ -49,9 +52,12 @@ static void add(struct strv *problems, const char *path, const char *kind, const
     AUTO(mem) char *name = dotted(path);
     AUTO(mem) char *text = value ? shown(value) : NULL;
 
-    if (problems->count < FIELD_PROBLEMS_MAX)
-        strv_pushf(problems, "%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
-                   what ? ": " : "", what ? what : "");
+    AUTO(mem)
+    char *problem = mem_printf("%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
+                               what ? ": " : "", what ? what : "");
+
+    if (problems->count < FIELD_PROBLEMS_MAX && !strv_has(problems, problem)) /* a key may come twice */
+        strv_push(problems, problem);
 }
 
 void field_required(struct strv *problems, const char *path)
