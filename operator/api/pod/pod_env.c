@@ -108,6 +108,14 @@ void pod_env_add_mpi(struct pod_env *env)
         pod_env_add(env, names[i], "1");
 }
 
+void pod_env_add_mpi_agent(struct pod_env *env, const char *program)
+{
+    AUTO(mem) char *agents = mem_printf("ssh : rsh : %s", program);
+
+    pod_env_add(env, "OMPI_MCA_plm_rsh_agent", agents);
+    pod_env_add(env, "PRTE_MCA_plm_ssh_agent", agents);
+}
+
 void pod_env_add_worker(struct pod_env *env, const struct job *job, uint32_t instance, uint32_t worker,
                         const struct partition_placement *place)
 {

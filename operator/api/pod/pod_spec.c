@@ -26,6 +26,7 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
     pod_env_add_instance(&env, job, instance);
     pod_env_add_worker(&env, job, instance, worker, place);
     pod_env_add_mpi(&env);
+    pod_env_add_mpi_agent(&env, IPU_LAUNCH_PROGRAM " remote");
     if (json_bool(spec, "hostNetwork", false) &&
         (job->spec.has_launcher || job_has_several_workers(&job->spec)))
         pod_env_add_address(&env);
