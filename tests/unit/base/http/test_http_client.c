@@ -1,6 +1,5 @@
 #include "base/http/http_client.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/core/str.h"
 #include "lib/check.h"
 
 struct stage {
