@@ -164,12 +164,6 @@ static void on_flush(struct loop_timer *timer)
         loop_timer_start(kube_loop(events->kube), timer, SERIES_PERIOD_MS / 4, on_flush);
 }
 
-static void flush_later(struct events *events)
-{
-    if (!loop_timer_is_running(&events->flush))
-        loop_timer_start(kube_loop(events->kube), &events->flush, SERIES_PERIOD_MS, on_flush);
-}
-
 void events_send(struct events *events, const struct event *event)
 {
     struct events_options reporter = {events->controller, events->instance};
@@ -190,7 +184,8 @@ void events_send(struct events *events, const struct event *event)
         write_series(events, &series);
         break;
     case SERIES_LATER:
-        flush_later(events);
+        if (!loop_timer_is_running(&events->flush))
+            loop_timer_start(kube_loop(events->kube), &events->flush, SERIES_PERIOD_MS, on_flush);
         break;
     case SERIES_DROP:
         drop(events, key, "rate limit of this object or of all objects reached");

@@ -32,11 +32,6 @@ static void apply_output(struct lease *lease, const struct lease_output *out);
 
 /* --- bodies --- */
 
-static int64_t duration_s(const struct lease *lease)
-{
-    return lease->state.duration_ms / 1000;
-}
-
 static void put_acquired(const struct lease *lease, cJSON *spec, const char *now)
 {
     json_put_str(spec, "acquireTime", now);
@@ -50,7 +45,7 @@ static void put_holder(const struct lease *lease, cJSON *spec)
 
     timefmt_rfc3339_micro(loop_unix_micros(), now);
     json_put_str(spec, "holderIdentity", lease->self);
-    json_put_i64(spec, "leaseDurationSeconds", duration_s(lease));
+    json_put_i64(spec, "leaseDurationSeconds", lease->state.duration_ms / 1000);
     json_put_str(spec, "renewTime", now);
     if (!str_eq(lease->state.other, lease->self))
         put_acquired(lease, spec, now);

@@ -187,17 +187,14 @@ static bool on_item(void *ctx, struct slice text, struct err *err)
     return true;
 }
 
-static bool read_page(struct watch *watch, const char *bytes, size_t len)
-{
-    return list_reader_feed(&watch->items, bytes, len, on_item, watch, &watch->failure);
-}
-
 static bool on_bytes(void *ctx, const char *bytes, size_t len)
 {
     struct watch *watch = ctx;
 
     watch->last_read_ms = loop_now_ms(watch->loop);
-    return watch->is_reading_page ? read_page(watch, bytes, len) : read_lines(watch, bytes, len);
+    if (watch->is_reading_page)
+        return list_reader_feed(&watch->items, bytes, len, on_item, watch, &watch->failure);
+    return read_lines(watch, bytes, len);
 }
 
 /* --- the end of a request --- */

@@ -180,11 +180,6 @@ static int64_t after_end(struct watch_state *state, const struct watch_input *in
     return retry_request(state, input, &TROUBLE);
 }
 
-static void on_closed(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
-{
-    out->wait_ms = input->err->kind != ERR_NONE ? after_failure(state, input, out) : after_end(state, input);
-}
-
 /* Not an error: the server may have no bookmarks to send. The next request is short. */
 static bool is_idle_without_bookmarks(const struct watch_state *state)
 {
@@ -362,7 +357,8 @@ void watch_step(struct watch_state *state, const struct watch_input *input, stru
         on_page(state, input, ret);
         break;
     case WATCH_INPUT_CLOSED:
-        on_closed(state, input, ret);
+        ret->wait_ms =
+            input->err->kind != ERR_NONE ? after_failure(state, input, ret) : after_end(state, input);
         break;
     case WATCH_INPUT_IDLE:
         on_idle(state, input, ret);

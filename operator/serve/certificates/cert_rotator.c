@@ -1,7 +1,5 @@
 #include "operator/serve/certificates/cert_rotator.h"
 
-#include <string.h>
-
 #include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "base/io/log.h"

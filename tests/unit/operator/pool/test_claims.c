@@ -1,8 +1,5 @@
 #include "operator/pool/claims.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "lib/check.h"

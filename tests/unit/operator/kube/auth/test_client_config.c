@@ -1,7 +1,6 @@
 #include "operator/kube/auth/config_loader.h"
 #include "operator/kube/auth/credential_files.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
