@@ -1,8 +1,6 @@
 /* What the operator tells its users about a controller. */
 #include "lib/check.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "unit/vipu/placement/random.h"
 #include "vipu/model/agents.h"

@@ -1,12 +1,9 @@
 /* The state machine on a clock of the test's own. */
 #include "lib/check.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/controller.h"
-#include "vipu/server/controller/hardware.h"
 
 struct bench {
     struct server_config config;

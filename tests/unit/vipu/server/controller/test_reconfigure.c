@@ -1,8 +1,6 @@
 /* Hardware that comes and goes under a running controller, at random. */
 #include "lib/check.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/reconfigure.h"

@@ -1,6 +1,5 @@
 #include "lib/check.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
