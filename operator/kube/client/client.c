@@ -427,11 +427,6 @@ size_t kube_counters(const struct kube *kube, const struct kube_counter **ret)
     return counters->count;
 }
 
-uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource)
-{
-    return counters_sent(transport_counters(kube->transport), method, resource);
-}
-
 unsigned kube_in_flight(const struct kube *kube)
 {
     return kube->in_flight;

@@ -104,5 +104,4 @@ struct kube_counter {
         durations; /* from the request's bytes being sent to the response; not for watches */
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
-uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource); /* NULL: any */
 unsigned kube_in_flight(const struct kube *kube); /* work requests without their answer */

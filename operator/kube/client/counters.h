@@ -12,7 +12,6 @@ struct counters {
 /* method and resource must be string constants. */
 struct kube_counter *counters_row(struct counters *counters, const char *method, const char *resource);
 void counters_add(struct counters *counters, const struct kube_counter *rows, size_t count);
-uint64_t counters_sent(const struct counters *counters, const char *method, const char *resource);
 void counters_release(struct counters *counters);
 DEFINE_AUTO(counters);
 

@@ -32,13 +32,6 @@ static void apply_output(struct lease *lease, const struct lease_output *out);
 
 /* --- bodies --- */
 
-static void put_acquired(const struct lease *lease, cJSON *spec, const char *now)
-{
-    json_put_str(spec, "acquireTime", now);
-    json_put_i64(spec, "leaseTransitions",
-                 lease->state.transitions + (lease->state.resource_version != NULL));
-}
-
 static void put_holder(const struct lease *lease, cJSON *spec)
 {
     char now[TIMEFMT_RFC3339_SIZE];
@@ -47,8 +40,11 @@ static void put_holder(const struct lease *lease, cJSON *spec)
     json_put_str(spec, "holderIdentity", lease->self);
     json_put_i64(spec, "leaseDurationSeconds", lease->state.duration_ms / 1000);
     json_put_str(spec, "renewTime", now);
-    if (!str_eq(lease->state.other, lease->self))
-        put_acquired(lease, spec, now);
+    if (!str_eq(lease->state.other, lease->self)) {
+        json_put_str(spec, "acquireTime", now);
+        json_put_i64(spec, "leaseTransitions",
+                     lease->state.transitions + (lease->state.resource_version != NULL));
+    }
 }
 
 static void put_note(const struct lease *lease, cJSON *metadata)

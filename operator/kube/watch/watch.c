@@ -39,7 +39,6 @@ struct watch {
 };
 
 static void send(struct loop_timer *timer);
-static void on_idle_timeout(struct loop_timer *timer);
 
 static struct watch_input input_of(const struct watch *watch, enum watch_input_kind what)
 {
@@ -75,13 +74,6 @@ static void notify_synced(struct watch *watch)
         watch->options.on_synced(watch->options.ctx);
 }
 
-static void skip_other_kind(struct watch *watch)
-{
-    watch->counters.skipped++;
-    log_debug("watch event ignored", KV("resource", watch->options.resource->plural),
-              KV("cause", "unknown event type or another kind"));
-}
-
 /* The object's changes are not tracked; log it so that an admin can find it. */
 static void skip_unreadable(struct watch *watch, const struct err *why)
 {
@@ -110,7 +102,9 @@ static void change_store(struct watch *watch, const struct watch_output *out)
         notify_synced(watch);
         break;
     case WATCH_EFFECT_SKIP:
-        skip_other_kind(watch);
+        watch->counters.skipped++;
+        log_debug("watch event ignored", KV("resource", watch->options.resource->plural),
+                  KV("cause", "unknown event type or another kind"));
         break;
     }
 }

@@ -372,27 +372,21 @@ static void add(struct strv *query, const char *key, const char *value)
     strv_push(query, value);
 }
 
-/* Not older than the last observed version; the first list is the most recent one (no version). Version "0"
- * (any) costs the API server less, but right after a change of leader, decisions on an old list would repeat
- * what the previous leader has done. */
-static void add_list_version(const struct watch_state *state, struct strv *query)
-{
-    if (state->position != NULL) {
-        add(query, "resourceVersion", state->position);
-        add(query, "resourceVersionMatch", "NotOlderThan");
-    }
-}
-
 static void page_query(const struct watch_state *state, struct strv *query)
 {
     if (!state->needs_full_list) {
         strv_push(query, "limit");
         strv_pushf(query, "%d", WATCH_PAGE_LIMIT);
     }
-    if (state->continue_token != NULL)
+    if (state->continue_token != NULL) {
         add(query, "continue", state->continue_token);
-    else
-        add_list_version(state, query);
+    } else if (state->position != NULL) {
+        /* Not older than the last observed version; the first list is the most recent one (no version).
+         * Version "0" (any) costs the API server less, but right after a change of leader, decisions on an
+         * old list would repeat what the previous leader has done. */
+        add(query, "resourceVersion", state->position);
+        add(query, "resourceVersionMatch", "NotOlderThan");
+    }
 }
 
 static void stream_query(const struct watch_state *state, uint32_t random, struct strv *query)

@@ -178,14 +178,6 @@ static void put_foreign(const void *ctx, const struct openmetrics_family *family
     put_controller(ctx, family->name, print_foreign, out);
 }
 
-static void print_call_times(const struct metrics_controller *c, const char *name, const char *labels,
-                             struct str *out)
-{
-    for (size_t i = 0; i < POOL_CALLS; i++)
-        put_labelled(name, &c->calls[i].durations, out, "%s,method=\"%s\"", labels,
-                     pool_call_name((enum pool_call)i));
-}
-
 static void put_call_times(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct metrics_view *v = ctx;
@@ -195,7 +187,9 @@ static void put_call_times(const void *ctx, const struct openmetrics_family *fam
 
         str_adds(&labels, "controller=");
         openmetrics_quote(v->snapshot->controllers[i].name, &labels);
-        print_call_times(&v->snapshot->controllers[i], family->name, str_text(&labels), out);
+        for (size_t k = 0; k < POOL_CALLS; k++)
+            put_labelled(family->name, &v->snapshot->controllers[i].calls[k].durations, out,
+                         "%s,method=\"%s\"", str_text(&labels), pool_call_name((enum pool_call)k));
     }
 }
 
