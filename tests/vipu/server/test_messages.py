@@ -45,6 +45,7 @@ def test_every_field_of_a_request(generic):
     lines = probe(generic.port, "request:p1", "remove:p2", "force:p3", "reset:p4", "relocate:p5", "ipuof:p6", "ipuof:p7:0",
                   "ipuof:p8:3", "status:p9", "list:al1", "attrs", "version")
     assert {line.kind for line in lines} == {"ok"}
+    assert generic.metadata["user-agent"].startswith("ipu-operator/")
     assert sorted(generic.seen, key=str) == sorted([
         ("CreatePartition", pb.CreatePartitionRequest(
             disable_auto_reset=True, relocatable=True, requirements=pb.PartitionRequirements(
