@@ -240,7 +240,10 @@ void job_cache_note_start(struct job_cache *cache, int64_t now_ms)
 
 int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s)
 {
-    return cache->requeues > REQUEUES_KEEP_AGE ? cache->requeued_s : created_s;
+    bool keeps_age = cache->requeues <= REQUEUES_KEEP_AGE || cache->requeued_s < created_s;
+
+    /* The time may be from the status, which an admin of the namespace can write: it makes no job older. */
+    return keeps_age ? created_s : cache->requeued_s;
 }
 
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms)

@@ -164,3 +164,19 @@ TEST(a_new_process_reads_starts_in_vain_from_the_status)
         job_cache_free(cache);
     }
 }
+
+/* An admin of a namespace may write the status; the queue is that of all namespaces. */
+TEST(no_status_makes_a_job_older_in_the_queue)
+{
+    static const char text[] = "{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\","
+                               "\"tries\":4,\"time\":\"0001-01-01T00:00:00Z\"}}";
+    struct err err = {0};
+    AUTO(json) cJSON *status = json_parse(slice_of(text), &err);
+    struct job_cache *cache = job_cache_new("ns/job", "uid");
+
+    CHECK_OK(status, err);
+    job_cache_recall_requeue(cache, 1, status, 5000000, 1000);
+    CHECK_INT_EQ(cache->requeues, 4);
+    CHECK_INT_EQ(job_cache_queued_since_s(cache, 500), 500);
+    job_cache_free(cache);
+}
