@@ -175,9 +175,22 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct job_verd
         put_end_time(status, spec->interactive_ttl_s);
 }
 
+/* The API server's messages have no limit; the status has one. */
+static char *truncate_message(const char *text)
+{
+    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
+
+    if (len <= STATUS_MESSAGE_MAX)
+        return mem_strdup(text);
+    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--; /* never cut inside a UTF-8 sequence */
+    return mem_printf("%.*s...", (int)len, text);
+}
+
 /* The next process reads it, see job_cache_recall_requeue. */
 static void put_start_failure(cJSON *status, const struct job_verdict *v, const struct job_view *view)
 {
+    AUTO(mem) char *message = truncate_message(view->create_text ? view->create_text : "");
     cJSON *failure;
     char at[TIMEFMT_RFC3339_SIZE];
 
@@ -185,7 +198,7 @@ static void put_start_failure(cJSON *status, const struct job_verdict *v, const 
         return;
     failure = json_put_object(status, "startFailure");
     json_put_str(failure, "reason", view->create_reason);
-    json_put_str(failure, "message", view->create_text);
+    json_put_str(failure, "message", message);
     json_put_i64(failure, "tries", view->requeues);
     json_put_str(failure, "time", timefmt_rfc3339(view->requeued_s, at));
 }
@@ -305,18 +318,6 @@ static void add_removed_members(const cJSON *before, cJSON *patch)
         else if (cJSON_IsObject(member) && cJSON_IsObject(now))
             add_removed_members(member, now);
     }
-}
-
-/* The API server's messages have no limit; the status has one. */
-static char *truncate_message(const char *text)
-{
-    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
-
-    if (len <= STATUS_MESSAGE_MAX)
-        return mem_strdup(text);
-    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
-        len--; /* never cut inside a UTF-8 sequence */
-    return mem_printf("%.*s...", (int)len, text);
 }
 
 /* When details may be written on their own. A clock that was set back does not stop them. */

@@ -288,6 +288,22 @@ TEST(the_number_of_pods_alone_is_reported_once_a_minute)
     CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 2);
 }
 
+/* The API server may have rejected a pod of a later try, with the pod's own values in its words. */
+TEST(the_cause_of_a_failed_start_has_a_limit)
+{
+    AUTO(setting) struct setting s;
+    AUTO(mem) char *text = mem_printf("%*s", 2 * STATUS_MESSAGE_MAX, "too long");
+    struct job_verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+
+    setting_init(&s, "{}");
+    s.view.requeues = 1;
+    s.view.create_reason = "PodsRejected";
+    s.view.create_text = text;
+    decide(&s, &v);
+    CHECK_INT_EQ(strlen(json_str(written(&s), "startFailure/message", "")),
+                 STATUS_MESSAGE_MAX + strlen("..."));
+}
+
 TEST(a_clock_that_went_back_does_not_silence_the_status)
 {
     AUTO(setting) struct setting s;
