@@ -1,6 +1,7 @@
 #include "launcher/env/rankenv.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/core/mem.h"
 #include "launcher/env/shape.h"
@@ -98,7 +99,33 @@ static const char *next_word(const char *word, const char *end)
     return after && after + 1 < end ? after + 1 : NULL;
 }
 
-/* Of Open MPI 5: --tag-output, --output tag, --output=rank:..., and others with one dash. */
+/* One of the directives of --output that tag lines, perhaps shortened (PRTE_CLI_TAG and others in
+ * src/util/prte_cmd_line.h of openpmix/prrte v3.0.13). */
+static bool is_tagging(const char *word, size_t len)
+{
+    static const char *const directives[] = {"tag", "tag-detailed", "tag-fullname", "rank", "xml"};
+
+    for (size_t i = 0; i < COUNT_OF(directives); i++)
+        if (len >= strlen("tag") && strncasecmp(word, directives[i], len) == 0)
+            return true;
+    return false;
+}
+
+static bool has_tagging(const char *directives)
+{
+    for (const char *at = directives;; at++) {
+        size_t len = strcspn(at, ",:");
+
+        if (is_tagging(at, len))
+            return true;
+        at += len;
+        if (!*at)
+            return false;
+    }
+}
+
+/* Of Open MPI 5: --tag-output, --output tag, --output=rank:..., and others with one dash. The program's words
+ * are among them, and programs have options of that name, too: what follows must be a directive. */
 bool rankenv_asks_for_tags(const char *words, size_t len)
 {
     const char *end = words + len;
@@ -112,7 +139,7 @@ bool rankenv_asks_for_tags(const char *words, size_t len)
             value = next_word(word, end);
         else if (name > word && str_has_prefix(name, "output="))
             value = name + strlen("output=");
-        if (value && (strstr(value, "tag") || strstr(value, "rank") || strstr(value, "xml")))
+        if (value && has_tagging(value))
             return true;
     }
     return false;

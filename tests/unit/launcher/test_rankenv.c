@@ -108,6 +108,15 @@ TEST(lines_of_open_mpi_5_are_tagged_unless_mpirun_does_it_or_the_user_wants_none
         {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
          WORDS("mpirun\0--output=dir=out\0a\0--output"),
          "3"},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0python3\0train.py\0--output=/data/stage\0--output\0rank.txt"),
+         "3"},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0--output=dir=out,:TAG-det\0a"),
+         NULL},
+        {{"PRTE_LAUNCHED=1", "OMPI_MCA_orte_tag_output=1", "OMPI_COMM_WORLD_RANK=3"},
+         WORDS("mpirun\0--output=,:\0--output=\0--output"),
+         "3"},
     };
 
     CHECK_ROWS (row, cases) {
