@@ -12,13 +12,20 @@ static bool is_overdue(const struct job_view *view, const struct pod *pod, struc
     return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
 }
 
+/* A clock of another operator process may be ahead; a user may have written any time, even in the template.
+ */
+static bool is_in_future(const struct job_view *view, const struct pod *pod)
+{
+    return pod->stopped_s > view->now_unix_s + STOP_REPORTED_S;
+}
+
 void run_stop_pod(const struct job_view *view, const struct pod *pod, struct plan *plan)
 {
     if (pod->deleting)
         return;
     if (!pod->has_log || pod->phase == POD_UNKNOWN)
         plan_pod_delete(plan, pod);
-    else if (!pod->stopped_s)
+    else if (!pod->stopped_s || is_in_future(view, pod))
         plan_pod_stop(plan, pod, view->now_unix_s);
     else if (is_overdue(view, pod, plan))
         plan_pod_delete(plan, pod);

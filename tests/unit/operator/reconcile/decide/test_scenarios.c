@@ -1885,6 +1885,21 @@ TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
 }
 
+/* Whoever may change pods may write when the operator stopped one. */
+TEST(a_stuck_pod_that_was_stopped_in_the_future_is_deleted_all_the_same)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    fall_silent(stuck);
+    stuck->stopped_ms = w->now_ms + 1000 * MINUTE_MS;
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    CHECK_INT_EQ(stuck->stopped_ms, w->now_ms);
+    world_pass(w, MINUTE_MS);
+    CHECK(stuck->deleting);
+}
+
 TEST(a_deleted_job_frees_its_partition_before_it_goes)
 {
     AUTO(world) struct world *w = running(ONE);
