@@ -68,10 +68,17 @@ static enum popdist_status vote(struct progress_engine *progress, const struct w
     return status;
 }
 
+/* Tags repeat after some thousand calls, and one that waits may be older. */
+static bool is_about(const struct wire_message *message, const struct call *call)
+{
+    return call->tag == message->tag && call->match_op.key_size == message->key_size &&
+           memcmp(call->match_op.key, message->key, message->key_size) == 0;
+}
+
 static void take_vote(struct progress_engine *progress, const struct wire_message *message)
 {
     for (struct call *call = progress->calls; call; call = call->next)
-        if (call->tag == message->tag)
+        if (is_about(message, call))
             call_take_vote(call, message->kind == WIRE_VOTE_YES);
 }
 

@@ -307,3 +307,58 @@ TEST(a_late_one_fails_or_succeeds_with_all_others)
         failed += run(seed, LATE);
     CHECK(failed > SEEDS && failed < SEEDS * CALLS);
 }
+
+static void begin_barrier(struct instance *instance, uint32_t operation, const char *key)
+{
+    struct one *one = &instance->calls[operation];
+
+    one->call.layout = (struct layout){.operation = OPERATION_BARRIER, .type = POPDIST_INT8};
+    one->call.subject = key;
+    one->call.error = &one->error;
+    one->call.match_op =
+        (struct match_op){.key = key, .key_size = strlen(key), .group = instance->all, .from = one->from};
+    CHECK_INT_EQ(progress_engine_begin(&instance->progress_engine, &one->call, 0, 500, &one->error),
+                 POPDIST_OK);
+    one->call.tag = 1;
+}
+
+static void send_vote(const struct link *from, const char *key)
+{
+    struct wire_message message = {.kind = WIRE_VOTE_YES, .tag = 1, .key = key, .key_size = strlen(key)};
+    char bytes[WIRE_MAX];
+    struct popdist_request request;
+    bool done = false;
+
+    wire_write(&message, bytes);
+    CHECK_INT_EQ(from->backend->send(from->self, 0, 0, bytes, wire_size(&message), &request, NULL),
+                 POPDIST_OK);
+    CHECK_INT_EQ(from->backend->test(from->self, &request, &done, NULL), POPDIST_OK);
+    CHECK(done);
+}
+
+/* A call that waits for long, and one that has got the same tag since. */
+TEST(a_vote_counts_for_the_call_with_its_key)
+{
+    struct inproc *carrier = inproc_new(2);
+    struct link link = inproc_link(carrier, 0), other = inproc_link(carrier, 1);
+    struct instance *instance = mem_alloc(sizeof *instance);
+
+    CHECK_INT_EQ(group_new("all", NULL, 2, 0, &instance->all, NULL), POPDIST_OK);
+    CHECK_INT_EQ(progress_engine_init(&instance->progress_engine, &link, on_ended, instance, NULL),
+                 POPDIST_OK);
+    begin_barrier(instance, 0, "old");
+    begin_barrier(instance, 1, "new");
+    (void)progress_engine_poll(&instance->progress_engine, 500);
+    send_vote(&other, "old");
+    (void)progress_engine_poll(&instance->progress_engine, 501);
+    CHECK(instance->calls[0].ended);
+    CHECK_INT_EQ(instance->calls[0].call.status, POPDIST_TIMEOUT);
+    CHECK(!instance->calls[1].ended);
+    send_vote(&other, "new");
+    (void)progress_engine_poll(&instance->progress_engine, 502);
+    CHECK(instance->calls[1].ended);
+    progress_engine_release(&instance->progress_engine);
+    group_free(instance->all);
+    mem_free(instance);
+    inproc_free(carrier);
+}
