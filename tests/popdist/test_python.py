@@ -157,10 +157,25 @@ def ended(site, status, *words):
     return done.stderr
 
 
+# The library's locks may be held in the child for ever, by threads that it does not have.
+IN_A_CHILD = """
+import popdist._ending as ending
+class Library:
+    isBackendInitialized = staticmethod(lambda: True)
+    stop_collectives = staticmethod(lambda reason: os.write(1, b"stopped in the child"))
+own, ending._popdist = ending._popdist, Library
+if os.fork() == 0:
+    sys.exit(3)
+os.wait()
+ending._popdist = own
+"""
+
+
 @pytest.mark.parametrize("code", [
     "try: sys.exit(3)\nexcept SystemExit: pass",
     "try: 1 / 0\nexcept ZeroDivisionError: sys.excepthook(*sys.exc_info())",
     "thread = threading.Thread(target=sys.exit, args=(3,)); thread.start(); thread.join()",
+    IN_A_CHILD,
 ])  # fmt: skip
 def test_what_somebody_catches_ends_nothing(site, code):
     assert runs.mpirun(2, [sys.executable, MAIN / "ends.py", code], PYTHONPATH=site) == "good\n" * 2

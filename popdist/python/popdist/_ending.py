@@ -15,33 +15,37 @@ from typing import Any, Callable, Optional, Type
 
 from . import _popdist
 
-_watching = False
+_process = 0  # the one that watches; 0: none does
 _failed = False
 
 
 def watch() -> None:
     """From now on, until the program ends."""
-    global _watching
-    if _watching:
+    global _process
+    if _process:
         return
-    _watching = True
+    _process = os.getpid()
     sys.excepthook = _watch_exceptions(sys.excepthook)
     for module, name in ((sys, "exit"), (builtins, "exit"), (builtins, "quit")):
         if hasattr(module, name):
             setattr(module, name, _watch_exit(getattr(module, name)))
-    atexit.register(_finish, os.getpid())
+    atexit.register(_finish)
 
 
-def _finish(process: int) -> None:
-    # A child that was forked has no part in the communication of its parent.
-    if not _failed and os.getpid() == process and _popdist.isBackendInitialized():
+def _takes_part() -> bool:
+    """A child that was forked has no part in the communication of its parent."""
+    return os.getpid() == _process and _popdist.isBackendInitialized()
+
+
+def _finish() -> None:
+    if not _failed and _takes_part():
         _popdist.finalizeBackend()
 
 
 def _fail() -> None:
     global _failed
     _failed = True
-    if _popdist.isBackendInitialized():
+    if _takes_part():
         _popdist.stop_collectives("the program of this instance ends with an error")
 
 
