@@ -6,6 +6,11 @@
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
 
+/* An event has room for so much (EVENT_NOTE_MAX_BYTES), and a command that is cut releases another partition.
+ */
+#define TEXT_MAX_BYTES ((size_t)1024)
+#define WORDS_BYTES ((size_t)80) /* those of hold_describe, with two numbers */
+
 struct hold hold_of_worker(const struct record *record, const struct worker_view *worker)
 {
     return (struct hold){
@@ -70,15 +75,36 @@ char *hold_release_command(const struct job_view *view, const char *partitions)
                       view->name, keeps ? set : "", keeps ? "," : "", partitions, *set ? " --overwrite" : "");
 }
 
+/* The first partitions that are held, as many as the command has room for. Returns how many. */
+static size_t choose_first(const struct plan *plan, size_t room, struct str *ret)
+{
+    size_t count = 0;
+
+    for (; count < plan->held.count; count++) {
+        const char *id = plan->held.items[count];
+
+        if (count && ret->len + strlen(",") + strlen(id) > room)
+            break;
+        str_addf(ret, "%s%s", count ? "," : "", id);
+    }
+    return count;
+}
+
 char *hold_describe(const struct job_view *view, const struct plan *plan)
 {
-    AUTO(str) struct str ids = {0};
-    AUTO(mem) char *command = NULL;
+    AUTO(str) struct str ids = {0}, what = {0};
+    AUTO(mem) char *none = NULL, *command = NULL;
+    size_t used, count;
 
     if (!plan->hold)
         return NULL;
-    for (size_t i = 0; i < plan->held.count; i++)
-        str_addf(&ids, "%s%s", i ? "," : "", plan->held.items[i]);
+    none = hold_release_command(view, "");
+    used = strlen(plan->hold) + strlen(none) + WORDS_BYTES;
+    count = choose_first(plan, used < TEXT_MAX_BYTES ? TEXT_MAX_BYTES - used : 0, &ids);
     command = hold_release_command(view, str_text(&ids));
-    return mem_printf("%s. If none is running, release it now: %s", plan->hold, command);
+    if (count < plan->held.count)
+        str_addf(&what, "the first %zu of %zu", count, plan->held.count);
+    else
+        str_adds(&what, "it");
+    return mem_printf("%s. If none is running, release %s now: %s", plan->hold, str_text(&what), command);
 }

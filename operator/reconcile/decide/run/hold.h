@@ -26,5 +26,6 @@ bool hold_is_over(const struct job_view *view, const struct partition_view *part
                   const struct hold *hold, struct plan *plan);
 /* The command by which an admin releases these partitions at once, divided by commas. Caller frees. */
 char *hold_release_command(const struct job_view *view, const char *partitions);
-/* What the plan holds, until when, and the command; NULL: nothing. Caller frees. */
+/* What the plan holds, until when, and the command, for as many partitions as an event has room for; NULL:
+ * nothing. Caller frees. */
 char *hold_describe(const struct job_view *view, const struct plan *plan);

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/reconcile/decide/run/hold.h"
 
 #define COMMAND "If none is running, release it now: kubectl annotate -n ns ipujob job graphcore.ai/release="
 /* Virtual time begins there. */
@@ -194,4 +196,26 @@ TEST(a_pod_that_ends_on_a_partition_that_is_gone_has_its_grace)
     world_pass(w, MINUTE_MS);
     CHECK_INT_EQ(world_held(w), 0);
     CHECK(!w->exists);
+}
+
+/* The rest follows when these are released. */
+TEST(a_command_names_no_more_partitions_than_an_event_has_room_for)
+{
+    AUTO(plan) struct plan plan = {0};
+    struct job job = {0};
+    const struct job_view view = {.job = &job, .ns = "ns", .name = "job"};
+
+    plan_hold(&plan, "p-job-ns-0", mem_strdup("holding partition p-job-ns-0"));
+    for (unsigned i = 1; i < 200; i++) {
+        AUTO(mem) char *id = mem_printf("p-job-ns-%u", i);
+
+        plan_hold(&plan, id, mem_strdup(""));
+    }
+    AUTO(mem) char *text = hold_describe(&view, &plan);
+
+    CHECK(strlen(text) <= 1024 && strlen(text) > 900);
+    CHECK_HAS(text,
+              "holding partition p-job-ns-0. If none is running, release the first 72 of 200 now: kubectl "
+              "annotate -n ns ipujob job graphcore.ai/release=p-job-ns-0,p-job-ns-1,");
+    CHECK_STR_EQ(strrchr(text, ','), ",p-job-ns-71");
 }
