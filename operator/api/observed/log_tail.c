@@ -23,6 +23,28 @@ static const struct words {
       {"ipu-launch: worker ", "", " ran out of memory: ", NULL},
 };
 
+/* "[[25280,1],2]" or "[prterun-node-1009@1,2]": the number after the last comma. */
+static bool read_rank_of_name(struct slice name, uint32_t *ret)
+{
+    const char *comma = name.len ? memrchr(name.ptr, ',', name.len) : NULL;
+
+    return comma && sscanf(comma, ",%9u]", ret) == 1; /* NOLINT(cert-err34-c) */
+}
+
+/* The tag of mpirun: "[1,2]<stderr>:". *ret_text is what follows. */
+static bool read_tag(struct slice line, uint32_t *ret_rank, struct slice *ret_text)
+{
+    const char *end = line.len && line.ptr[0] == '[' ? memchr(line.ptr, '>', line.len) : NULL;
+    const char *name_end = end ? memchr(line.ptr, ']', (size_t)(end - line.ptr)) : NULL;
+
+    if (!name_end || !memmem(name_end, (size_t)(end - name_end), "<std", strlen("<std")) ||
+        !read_rank_of_name((struct slice){line.ptr, (size_t)(name_end - line.ptr)}, ret_rank))
+        return false;
+    end += strspn(end, ">:");
+    *ret_text = (struct slice){end, line.len - (size_t)(end - line.ptr)};
+    return true;
+}
+
 /* "train-worker-12" is number 12; the job's own name may contain "worker", too. */
 static bool read_number(struct slice name, uint32_t *ret)
 {
@@ -59,16 +81,31 @@ static bool read_line(struct slice line, const struct words *says, struct lost_w
     return read_number(name, &ret->number);
 }
 
+/* The next line without a rank's tag; false: there is none. In a line of a rank a program speaks: it may show
+ * the log of another run. */
+static bool next_own_line(const char **at, struct slice *ret)
+{
+    struct slice text;
+    uint32_t rank;
+
+    while (*at && **at) {
+        *ret = (struct slice){*at, strcspn(*at, "\n")};
+        *at += ret->len + ((*at)[ret->len] == '\n');
+        if (!read_tag(*ret, &rank, &text))
+            return true;
+    }
+    return false;
+}
+
 static bool find_worker(const char *lines, const struct words *words, size_t count, struct lost_worker *ret)
 {
-    for (const char *at = lines; at && *at; at += *at == '\n') {
-        struct slice line = {at, strcspn(at, "\n")};
+    struct slice line;
 
+    for (const char *at = lines; next_own_line(&at, &line);) {
         for (size_t i = 0; i < count; i++) {
             if (read_line(line, &words[i], ret))
                 return true;
         }
-        at += line.len;
     }
     return false;
 }
@@ -82,7 +119,13 @@ bool log_tail_lost_worker(const char *lines, struct lost_worker *ret)
 
 bool log_tail_is_out_of_memory(const char *lines)
 {
-    return lines && strstr(lines, "ipu-launch: this container ran out of memory: ");
+    struct slice line;
+
+    for (const char *at = lines; next_own_line(&at, &line);) {
+        if (behind(line, "ipu-launch: this container ran out of memory: ").ptr)
+            return true;
+    }
+    return false;
 }
 
 /* ---- the rank that failed first ---- */
@@ -105,14 +148,6 @@ static bool read_signalled(const char *at, struct failed_rank *ret)
         return false;
     ret->host = (struct slice){at + host, (size_t)(host_end - host)};
     return true;
-}
-
-/* "[[25280,1],2]" or "[prterun-node-1009@1,2]": the number after the last comma. */
-static bool read_rank_of_name(struct slice name, uint32_t *ret)
-{
-    const char *comma = name.len ? memrchr(name.ptr, ',', name.len) : NULL;
-
-    return comma && sscanf(comma, ",%9u]", ret) == 1; /* NOLINT(cert-err34-c) */
 }
 
 static bool read_exited(const char *at, struct failed_rank *ret)
@@ -153,20 +188,6 @@ bool log_tail_failed_rank(const char *lines, struct failed_rank *ret)
         }
     }
     return last != NULL;
-}
-
-/* The tag of mpirun: "[1,2]<stderr>:". *ret_text is what follows. */
-static bool read_tag(struct slice line, uint32_t *ret_rank, struct slice *ret_text)
-{
-    const char *end = line.len && line.ptr[0] == '[' ? memchr(line.ptr, '>', line.len) : NULL;
-    const char *name_end = end ? memchr(line.ptr, ']', (size_t)(end - line.ptr)) : NULL;
-
-    if (!name_end || !memmem(name_end, (size_t)(end - name_end), "<std", strlen("<std")) ||
-        !read_rank_of_name((struct slice){line.ptr, (size_t)(name_end - line.ptr)}, ret_rank))
-        return false;
-    end += strspn(end, ">:");
-    *ret_text = (struct slice){end, line.len - (size_t)(end - line.ptr)};
-    return true;
 }
 
 /* ---- the last line ---- */

@@ -67,6 +67,7 @@ TEST(a_container_that_ran_out_of_memory_says_so)
         "epoch 1\nipu-launch: this container ran out of memory: the kernel killed 1 process\n"));
     CHECK(!log_tail_is_out_of_memory(
         "ipu-launch: worker x-worker-0 ran out of memory: the kernel killed 1 process\n"));
+    CHECK(!log_tail_is_out_of_memory("[1,0]<stdout>:ipu-launch: this container ran out of memory: x\n"));
     CHECK(!log_tail_is_out_of_memory(NULL));
 }
 
@@ -85,6 +86,8 @@ TEST(other_lines_name_no_cause)
         "  HNP daemon   : [[19311,0],0] on node x-worker-1",
         "  Remote daemon: [[19311,0],1] on node node1",
         "ipu-launch: cannot run /opt/train",
+        "[1,0]<stdout>:ipu-launch: worker train-worker-1 is lost: x",
+        "[1,0]<stderr>: ipu-launch: worker train-worker-1 ran out of memory: x",
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
