@@ -163,7 +163,7 @@ static int run(char **words)
     if (!supervise_command(&command, &status, &err))
         return fail(&err, command_exit_status(&err));
     if (status != 0)
-        report_oom_kills(memory_events_oom_kills("") - before);
+        report_oom_kills(memory_events_oom_kills_since("", before));
     return status;
 }
 

@@ -66,3 +66,10 @@ uint32_t memory_events_oom_kills(const char *root)
         }
     return 0;
 }
+
+uint32_t memory_events_oom_kills_since(const char *root, uint32_t before)
+{
+    uint32_t now = memory_events_oom_kills(root); /* 0 also if no file can be opened now */
+
+    return now > before ? now - before : 0;
+}

@@ -114,10 +114,10 @@ static bool has_bytes(const struct source *source)
 /* The launcher only sees that a rank was killed: its log is where the cause must be. */
 static void report_oom_kills(struct session *s)
 {
-    uint32_t now = memory_events_oom_kills("");
+    uint32_t count = memory_events_oom_kills_since("", s->oom_kills_before);
 
-    if (now > s->oom_kills_before)
-        agent_conn_send_number(s->agent_conn, FRAME_OOM_KILLED, 0, now - s->oom_kills_before);
+    if (count)
+        agent_conn_send_number(s->agent_conn, FRAME_OOM_KILLED, 0, count);
 }
 
 static void part(struct session *s)

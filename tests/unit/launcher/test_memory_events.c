@@ -54,6 +54,7 @@ TEST(processes_that_were_killed_for_memory_are_counted)
         write_file(root, "proc/self/cgroup", row->groups);
         write_file(root, row->file, row->text);
         CHECK_INT_EQ(memory_events_oom_kills(root), row->count);
+        CHECK_INT_EQ(memory_events_oom_kills_since(root, 1), row->count > 1 ? row->count - 1 : 0);
         CHECK(remove_tree(root));
     }
 }
