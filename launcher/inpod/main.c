@@ -1,6 +1,7 @@
 /* ipu-launch: the parent of the command of a job's first container. Reads the command line and runs one of
  * its verbs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,6 +148,17 @@ static void report_oom_kills(uint32_t count)
              count == 1 ? "process" : "processes");
 }
 
+/* As much as an unprivileged process may set (fs.pipe-max-size). */
+#define PIPE_BYTES (1024 * 1024)
+
+/* If its output is a full pipe when a rank on another worker ends, the mpirun of Open MPI 5 at times loses
+ * what that rank wrote last. */
+static void enlarge_pipes(void)
+{
+    (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+    (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+}
+
 static int run(char **words)
 {
     AUTO(envv) struct envv env = {0};
@@ -160,6 +172,7 @@ static int run(char **words)
     if (!complete_for(command.argv, &env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
     command.envp = env.items;
+    enlarge_pipes();
     if (!supervise_command(&command, &status, &err))
         return fail(&err, command_exit_status(&err));
     if (status != 0)

@@ -129,6 +129,12 @@ def test_the_last_words_of_a_killed_rank_are_shown(cluster):
         b"[1,1]<stdout>:" + space + text for space in [b" " if cluster.path else b""] for text in (b"a" * 3000, b"last words")]  # fmt: skip
 
 
+def test_output_has_room_before_its_reader_takes_it(call):
+    """mpirun of Open MPI 5 loses what ranks on other workers wrote last, at times, if its output is a full pipe then."""
+    code = "import fcntl; print(*(fcntl.fcntl(fd, 1032) for fd in (1, 2)))"  # F_GETPIPE_SZ
+    assert call("run", "--", *python(code)).stdout == f"{1 << 20} {1 << 20}\n"
+
+
 def test_a_child_that_outlives_its_rank_is_still_heard(cluster):
     done = cluster.run("-np", "2", "sh", "-c", '(sleep 0.2; echo child of $OMPI_COMM_WORLD_RANK) & echo rank $OMPI_COMM_WORLD_RANK')
     assert untag(done.stdout) == {(rank, "out"): [b"rank %d\n" % rank, b"child of %d\n" % rank] for rank in range(2)}
