@@ -110,7 +110,7 @@ def test_a_failed_worker_leaves_the_logs_of_its_peers(stack, start):
     ended = made.wait_for_state("Failed")
     assert [failure["pod"] for failure in ended["failures"]] == ["pair-worker-1"]
     assert made.wait_log_kept(0).startswith("rank 0 begins")
-    assert made.log(1).endswith("this went wrong\n")
+    assert "this went wrong" in made.log(1)
     assert made.status["workersStatus"]["failed"] == 1, "its peer was stopped, and has not failed"
     kube.wait_for("the partition is given back", lambda: not stack.partitions())
 
@@ -124,7 +124,7 @@ def test_the_log_of_a_failed_attempt_is_readable_until_the_next_begins(start):
         made.wait_for_state("Running")
         made.let_end(0)
         made.wait_for_state("Restarting", "Failed")
-        assert made.log(0).endswith("this went wrong\n")
+        assert "this went wrong" in made.log(0)
         assert made.wait_log_kept(1).startswith("rank 1 begins")
     ended = made.wait_for_reason("BackoffLimitExceeded")
     assert [(failure["pod"], failure["attempt"]) for failure in ended["failures"]] == [("again-worker-0", 1), ("again-worker-0", 0)]
