@@ -1,6 +1,7 @@
 #include "base/http/http_client.h"
 
 #include <assert.h>
+#include <string.h>
 #include <uv.h>
 
 #include "base/core/mem.h"

@@ -1,13 +1,10 @@
 #include "launcher/inpod/launcher_pod.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "launcher/env/identity.h"
 #include "launcher/env/jobenv.h"
 #include "launcher/env/mpienv.h"
-#include "launcher/env/rankenv.h"
 #include "launcher/env/workers.h"
 #include "launcher/process/scratch.h"
 
@@ -25,10 +22,8 @@ static bool read_slots(const struct envv *env, uint32_t *ret, struct err *err)
     *ret = 1;
     if (!text || !*text || parse_u32(text, 1, WORKERS_SLOTS_MAX, ret))
         return true;
-    return err_set(err, ERR_INVALID,
-                   "spec.launcher.slotsPerWorker (" WORKERS_ENV_SLOTS
-                   ") must be a whole number from 1 to %u, got \"%.40s\"",
-                   WORKERS_SLOTS_MAX, text);
+    return err_set(err, ERR_INVALID, WORKERS_ENV_SLOTS "=\"%.40s\": expected a number from 1 to %u", text,
+                   WORKERS_SLOTS_MAX);
 }
 
 /* Named after the attempt, so that two launchers that share /tmp do not overwrite each other's. */
@@ -49,15 +44,6 @@ static bool write_hostfile(const struct envv *env, const struct workers *workers
     return true;
 }
 
-/* Worker 0 of the instance. Ranks need no DNS to find it. */
-static char *master_of(const struct envv *env, const struct workers *workers)
-{
-    AUTO(str) struct str text = {0};
-
-    workers_print_address(&workers->items[0], &text);
-    return mem_printf(strchr(str_text(&text), ':') ? "[%s]:%s" : "%s:%s", str_text(&text), rankenv_port(env));
-}
-
 bool launcher_pod_complete(struct envv *env, const char *dir, struct err *err)
 {
     AUTO(workers) struct workers workers = {0};
@@ -68,9 +54,7 @@ bool launcher_pod_complete(struct envv *env, const char *dir, struct err *err)
         !write_hostfile(env, &workers, &hostfile, err))
         return false;
     scratch_complete(env);
-    AUTO(mem) char *master = master_of(env, &workers);
-    mpienv_complete(
-        env, &(struct mpienv){
-                 .hostfile = hostfile, .dir = dir ? dir : ".", .master = master, .hosts = workers.count});
+    mpienv_complete(env,
+                    &(struct mpienv){.hostfile = hostfile, .dir = dir ? dir : ".", .hosts = workers.count});
     return true;
 }

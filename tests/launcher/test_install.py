@@ -14,8 +14,7 @@ from processes import DEADLINE_S, as_init
 NOBODY = 65534
 TOOLS = "ipu-tools"
 LINKS = {"gc-info", "gc-monitor", "poprun", "poprun_numa_wrapper", "vipu"}
-FILES = {"ipu-launch", TOOLS, "ipu-nopty.so"}
-INSTALLED = FILES | LINKS
+INSTALLED = {"ipu-launch", TOOLS, *LINKS}
 
 
 def read(folder):
@@ -33,7 +32,7 @@ def read_installed(folder):
 
 def whole(launcher):
     """What an installation consists of."""
-    programs = {name: (launcher.parent / name).read_bytes() for name in FILES}
+    programs = {name: (launcher.parent / name).read_bytes() for name in ["ipu-launch", TOOLS]}
     return programs | dict.fromkeys(LINKS, Path(TOOLS))
 
 

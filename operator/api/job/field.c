@@ -1,40 +1,29 @@
 #include "operator/api/job/field.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 
-/* Bytes in a message: of an invalid value, and of a path, whose last key may be any text. */
-#define SHOWN_MAX 60
-#define PATH_MAX_BYTES 256
+#define SHOWN_MAX 60 /* bytes of an invalid value in a message */
 
 /* Never inside a UTF-8 sequence: the API server would replace the rest of it. */
-static void shorten(char *text, size_t max)
+static void shorten(char *text)
 {
-    size_t len = strnlen(text, max + 1);
+    size_t len = strnlen(text, SHOWN_MAX + 1);
 
-    if (len <= max)
+    if (len <= SHOWN_MAX)
         return;
-    for (len = max; ((unsigned char)text[len] & 0xC0) == 0x80;)
+    for (len = SHOWN_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
         len--;
     text[len] = '\0';
 }
 
-/* Keys in brackets have slashes of their own. */
 static char *dotted(const char *path)
 {
     char *text = mem_strdup(path);
-    bool is_key = false;
 
-    shorten(text, PATH_MAX_BYTES);
-    for (char *p = text; *p; p++) {
-        is_key = (is_key || *p == '[') && *p != ']';
-        if (iscntrl((unsigned char)*p)) /* a problem is one line */
-            *p = '?';
-        else if (*p == '/' && !is_key)
-            *p = '.';
-    }
+    for (char *p = text; *p; p++)
+        *p = *p == '/' ? '.' : *p;
     return text;
 }
 
@@ -42,7 +31,7 @@ static char *shown(const cJSON *value)
 {
     char *text = json_print(value);
 
-    shorten(text, SHOWN_MAX);
+    shorten(text);
     return text;
 }
 
@@ -52,12 +41,9 @@ static void add(struct strv *problems, const char *path, const char *kind, const
     AUTO(mem) char *name = dotted(path);
     AUTO(mem) char *text = value ? shown(value) : NULL;
 
-    AUTO(mem)
-    char *problem = mem_printf("%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
-                               what ? ": " : "", what ? what : "");
-
-    if (problems->count < FIELD_PROBLEMS_MAX && !strv_has(problems, problem)) /* a key may come twice */
-        strv_push(problems, problem);
+    if (problems->count < FIELD_PROBLEMS_MAX)
+        strv_pushf(problems, "%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
+                   what ? ": " : "", what ? what : "");
 }
 
 void field_required(struct strv *problems, const char *path)

@@ -11,25 +11,12 @@ static bool is_outdated(const struct job_view *view, const struct instance_view 
     return false;
 }
 
-static bool is_updated(const struct job_view *view, const struct instance_view *inst)
-{
-    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
-        const struct worker_view *worker = &inst->workers[w];
-
-        if (worker->state != WORKER_PRESENT || worker->pod->deleting ||
-            worker->revision != view->job->revision)
-            return false;
-    }
-    return true;
-}
-
 static bool is_up(const struct job_view *view, const struct instance_view *inst)
 {
     for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
         const struct worker_view *worker = &inst->workers[w];
 
-        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING ||
-            pod_is_ending(worker->pod))
+        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING || worker->pod->deleting)
             return false;
     }
     return true;
@@ -48,7 +35,8 @@ static bool is_quiet(const struct job_view *view, const struct instance_view *in
 
 /* What exists before anything is decided. */
 struct census {
-    uint32_t up; /* instances that run, surge instances included */
+    uint32_t wanted; /* instances that should run */
+    uint32_t up;     /* those that do, surge instances included */
     bool all_up, all_stopped;
 };
 
@@ -66,24 +54,25 @@ static struct census take_census(const struct job_view *view, const struct index
             continue;
         if (indexset_has(done, inst->index) || indexset_has(broken, inst->index))
             continue;
-        ret->wanted++;
-        ret->updated += is_updated(view, inst);
+        census.wanted++;
         census.all_up = census.all_up && up;
         if (is_outdated(view, inst)) {
             ret->outdated++;
             census.all_stopped = census.all_stopped && is_quiet(view, inst);
+        } else if (inst->record && inst->record->started) {
+            ret->updated++;
         }
     }
     return census;
 }
 
-static uint32_t allowed_down(const struct job_view *view, uint32_t wanted)
+static uint32_t allowed_down(const struct job_view *view, const struct census *census)
 {
     const struct job_spec *spec = &view->job->spec;
-    uint32_t down = int_or_percent_of(&spec->max_unavailable, wanted, false);
+    uint32_t down = int_or_percent_of(&spec->max_unavailable, census->wanted, false);
 
     if (spec->strategy == STRATEGY_RECREATE)
-        return wanted;
+        return census->wanted;
     return down || view->surge_count ? down : 1; /* of few instances both percentages may round to zero */
 }
 
@@ -113,7 +102,7 @@ void rollout_decide(const struct job_view *view, const struct indexset *done, co
         return;
     ret->surge = wanted_surge(view, &census, ret->outdated);
     ret->may_start = view->job->spec.strategy != STRATEGY_RECREATE || census.all_stopped;
-    spare = (int64_t)census.up + allowed_down(view, ret->wanted) - ret->wanted;
+    spare = (int64_t)census.up + allowed_down(view, &census) - census.wanted;
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool is_beside = i >= view->instance_count;

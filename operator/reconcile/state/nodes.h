@@ -5,5 +5,4 @@
 
 const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: the node is unknown */
 uint64_t node_boot(const struct node *node); /* differs for each boot; 0: unknown */
-/* worker: a pod on that node; NULL: it is not known when it started. */
-bool node_is_fenced(const struct reconciler *r, const char *node, const struct worker_cache *worker);
+bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 
 const char *authz_bearer_token(const char *authorization)
 {

@@ -2,6 +2,7 @@
  * this process, or read from a directory and reloaded when its files change. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/err.h"

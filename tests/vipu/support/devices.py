@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from generic import pb, services
-from programs import DEADLINE_S, program, run_program, until
+from programs import DEADLINE_S, program, until
 
 
 class Desk:
@@ -37,7 +37,8 @@ class Desk:
                 **self.variables, **(more or {})}
 
     def run(self, name, *words, env=None, **options):
-        return run_program(name, *words, env=self.environment(env), **options)
+        return subprocess.run([program(name), *words], env=self.environment(env), capture_output=True, text=True,
+                              timeout=DEADLINE_S, **options)
 
     def info(self, *words, **options):
         return self.run("gc-info", *words, **options)

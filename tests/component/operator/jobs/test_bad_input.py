@@ -189,7 +189,7 @@ def test_a_job_that_a_quota_takes_in_part_leaves_its_ipus_to_others(world, vipu)
     world.start_operator(vipu.address)
     crowd = world.job("crowd", workersPerJobInstance=4, ipusPerJobInstance="64")
     reported = crowd.wait("Pending", "QuotaExceeded")
-    assert "Instance 0 could not start; IPUs released" in reported["lastMessage"] and "exceeded quota: three" in reported["lastMessage"]
+    assert "Some pods of instance 0 were rejected" in reported["lastMessage"] and "exceeded quota: three" in reported["lastMessage"]
     assert reported["stuckSince"]
     until(lambda: crowd.pods() == {} and crowd.records() == {} and vipu.partitions() == {}, "all is taken back", tell=world.tell)
     pair = world.job("pair", workersPerJobInstance=2, ipusPerJobInstance="64")

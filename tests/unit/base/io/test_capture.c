@@ -1,5 +1,7 @@
 #include "base/io/capture.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 

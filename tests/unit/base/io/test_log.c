@@ -1,6 +1,7 @@
 #include "base/io/log.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

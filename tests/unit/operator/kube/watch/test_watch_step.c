@@ -14,11 +14,6 @@ static void world_init(struct world *w)
     watch_state_init(&w->state, "Pod");
 }
 
-static void world_release(struct world *w)
-{
-    watch_state_release(&w->state);
-}
-
 static void feed(struct world *w, struct watch_input input)
 {
     if (input.retry_after_ms == 0)
@@ -87,6 +82,7 @@ static void check_query(struct world *w, const char *want)
 
 static void follows(struct world *w)
 {
+    world_init(w);
     sends(w);
     CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
     event(w, LIST_END("10"));
@@ -95,6 +91,7 @@ static void follows(struct world *w)
 
 static void pages(struct world *w)
 {
+    world_init(w);
     sends(w);
     closed(w, ERR_INVALID, 422, -1);
     CHECK_INT_EQ(w->out.wait_ms, 0);
@@ -102,39 +99,46 @@ static void pages(struct world *w)
     CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
 }
 
-TEST_F(world, w, a_streamed_list_becomes_a_watch)
+TEST(a_streamed_list_becomes_a_watch)
 {
-    sends(w);
-    check_query(w,
+    struct world w;
+
+    world_init(&w);
+    sends(&w);
+    check_query(&w,
                 STREAM_QUERY "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=300&");
-    event(w, ADDED("7"));
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_PUT);
-    CHECK_STR_EQ(w->state.position, NULL); /* an unfinished list is no position */
-    CHECK(!w->state.is_listed);
-    event(w, LIST_END("10"));
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_END);
-    CHECK(!w->out.finish);
-    CHECK(w->state.is_listed);
-    CHECK_STR_EQ(w->state.position, "10");
-    check_query(w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=300&");
+    event(&w, ADDED("7"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_PUT);
+    CHECK_STR_EQ(w.state.position, NULL); /* an unfinished list is no position */
+    CHECK(!w.state.is_listed);
+    event(&w, LIST_END("10"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_END);
+    CHECK(!w.out.finish);
+    CHECK(w.state.is_listed);
+    CHECK_STR_EQ(w.state.position, "10");
+    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=300&");
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, events_move_the_position)
+TEST(events_move_the_position)
 {
-    follows(w);
-    event(w, ADDED("11"));
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_PUT);
-    CHECK_STR_EQ(w->state.position, "11");
-    event(w, BOOKMARK("30"));
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_NONE);
-    CHECK_STR_EQ(w->state.position, "30");
-    event(w,
+    struct world w;
+
+    follows(&w);
+    event(&w, ADDED("11"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_PUT);
+    CHECK_STR_EQ(w.state.position, "11");
+    event(&w, BOOKMARK("30"));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
+    CHECK_STR_EQ(w.state.position, "30");
+    event(&w,
           "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"31\"}}}");
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_DELETE);
-    CHECK_STR_EQ(w->state.position, "31");
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_DELETE);
+    CHECK_STR_EQ(w.state.position, "31");
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, unexpected_events_are_skipped)
+TEST(unexpected_events_are_skipped)
 {
     static const char *const rows[] = {
         "{}",
@@ -144,45 +148,52 @@ TEST_F(world, w, unexpected_events_are_skipped)
         "{\"type\":\"RENAMED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"99\"}}}",
         "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\"}}",
     };
+    struct world w;
 
-    follows(w);
+    follows(&w);
     CHECK_ROWS (row, rows) {
-        event(w, *row);
-        CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_SKIP);
-        CHECK(!w->out.finish);
-        CHECK_STR_EQ(w->state.position, "10");
+        event(&w, *row);
+        CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_SKIP);
+        CHECK(!w.out.finish);
+        CHECK_STR_EQ(w.state.position, "10");
     }
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, the_normal_end_of_a_watch_is_no_trouble)
+TEST(the_normal_end_of_a_watch_is_no_trouble)
 {
-    follows(w);
-    w->now_ms += 300000;
-    closed(w, ERR_NONE, 0, -1);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
-    sends(w);
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_NONE); /* no list */
+    struct world w;
+
+    follows(&w);
+    w.now_ms += 300000;
+    closed(&w, ERR_NONE, 0, -1);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE); /* no list */
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_watch_that_ends_at_once_is_asked_with_growing_patience)
+TEST(a_watch_that_ends_at_once_is_asked_with_growing_patience)
 {
+    struct world w;
     int64_t last_ms = 0;
 
-    follows(w);
+    follows(&w);
     for (int i = 0; i < 5; i++) {
-        sends(w);
-        w->now_ms += 10;
-        closed(w, ERR_NONE, 0, -1);
-        CHECK(w->out.wait_ms > last_ms);
-        last_ms = w->out.wait_ms;
+        sends(&w);
+        w.now_ms += 10;
+        closed(&w, ERR_NONE, 0, -1);
+        CHECK(w.out.wait_ms > last_ms);
+        last_ms = w.out.wait_ms;
     }
-    CHECK_STR_EQ(w->state.position, "10");
-    sends(w);
-    event(w, ADDED("11"));
-    closed(w, ERR_NONE, 0, -1); /* cut in the middle, with something to show: go on at once */
-    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK_STR_EQ(w.state.position, "10");
+    sends(&w);
+    event(&w, ADDED("11"));
+    closed(&w, ERR_NONE, 0, -1); /* cut in the middle, with something to show: go on at once */
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    watch_state_release(&w.state);
 }
 
 TEST(trouble_keeps_the_position)
@@ -200,7 +211,6 @@ TEST(trouble_keeps_the_position)
     CHECK_ROWS (row, rows) {
         struct world w;
 
-        world_init(&w);
         follows(&w);
         closed(&w, row->kind, row->code, row->retry_after_ms);
         CHECK(w.out.wait_ms >= row->at_least_ms);
@@ -214,115 +224,132 @@ TEST(trouble_keeps_the_position)
     }
 }
 
-TEST_F(world, w, an_expired_position_is_listed_again)
+TEST(an_expired_position_is_listed_again)
 {
-    follows(w);
-    closed(w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
-    CHECK_STR_EQ(w->state.position, NULL);
-    CHECK_INT_EQ(w->state.expirations, 1);
-    sends(w);
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
-    event(w, LIST_END("50"));
-    closed(w, ERR_GONE, 410, -1); /* again, before any event: not without end */
-    CHECK(w->out.wait_ms > 0);
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+    CHECK_STR_EQ(w.state.position, NULL);
+    CHECK_INT_EQ(w.state.expirations, 1);
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_BEGIN);
+    event(&w, LIST_END("50"));
+    closed(&w, ERR_GONE, 410, -1); /* again, before any event: not without end */
+    CHECK(w.out.wait_ms > 0);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, an_expired_position_in_an_error_event_is_listed_again)
+TEST(error_events_mean_what_their_status_says)
 {
-    follows(w);
-    event(w, ERROR_EVENT("410"));
-    CHECK(w->out.finish);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    CHECK_STR_EQ(w->state.position, NULL);
+    struct world w;
+
+    follows(&w);
+    event(&w, ERROR_EVENT("410"));
+    CHECK(w.out.finish);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_STR_EQ(w.state.position, NULL);
+    watch_state_release(&w.state);
+
+    follows(&w);
+    event(&w, "{\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":9}}}");
+    CHECK(w.out.finish);
+    CHECK_INT_EQ(w.out.wait_ms, 9000);
+    CHECK_STR_EQ(w.state.position, "10");
+    watch_state_release(&w.state);
+
+    follows(&w);
+    event(&w, "{\"type\":\"ERROR\"}");
+    CHECK(w.out.finish);
+    CHECK(w.out.wait_ms > 0);
+    CHECK_STR_EQ(w.state.position, "10");
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, an_error_event_says_when_to_retry)
+TEST(a_position_from_the_future_is_given_up)
 {
-    follows(w);
-    event(w, "{\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":9}}}");
-    CHECK(w->out.finish);
-    CHECK_INT_EQ(w->out.wait_ms, 9000);
-    CHECK_STR_EQ(w->state.position, "10");
+    struct world w;
+
+    follows(&w);
+    event(&w, "{\"type\":\"ERROR\",\"object\":{\"code\":504,\"message\":\"Timeout: Too large resource "
+              "version: 9\"}}");
+    CHECK_STR_EQ(w.state.position, NULL);
+    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, an_error_event_without_a_status_is_retried)
+TEST(a_401_renews_the_credentials_once)
 {
-    follows(w);
-    event(w, "{\"type\":\"ERROR\"}");
-    CHECK(w->out.finish);
-    CHECK(w->out.wait_ms > 0);
-    CHECK_STR_EQ(w->state.position, "10");
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_DENIED, 401, -1);
+    CHECK(w.out.renew);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    closed(&w, ERR_DENIED, 401, -1);
+    CHECK(!w.out.renew);
+    CHECK(w.out.wait_ms >= 1000);
+    sends(&w);
+    event(&w, ADDED("11"));
+    closed(&w, ERR_DENIED, 401, -1);
+    CHECK(w.out.renew);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_position_from_the_future_is_given_up)
+TEST(a_refused_stream_falls_back_to_pages)
 {
-    follows(w);
-    event(w, "{\"type\":\"ERROR\",\"object\":{\"code\":504,\"message\":\"Timeout: Too large resource "
-             "version: 9\"}}");
-    CHECK_STR_EQ(w->state.position, NULL);
-    CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
+    struct world w;
+
+    pages(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    check_query(&w, "labelSelector=a=b&limit=500&");
+    page(&w, PAGE("20", "t1"));
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK(!w.state.is_listed);
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
+    check_query(&w, "labelSelector=a=b&limit=500&continue=t1&");
+    page(&w, PAGE("21", ""));
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_END);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_STR_EQ(w.state.position, "20"); /* of the first page: nothing is missed */
+    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);        /* it stays refused */
+    check_query(&w, "labelSelector=a=b&limit=500&"); /* the most recent, not any */
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_401_renews_the_credentials_once)
+TEST(an_expired_page_restarts_the_list_in_one_piece)
 {
-    follows(w);
-    closed(w, ERR_DENIED, 401, -1);
-    CHECK(w->out.renew);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    closed(w, ERR_DENIED, 401, -1);
-    CHECK(!w->out.renew);
-    CHECK(w->out.wait_ms >= 1000);
-    sends(w);
-    event(w, ADDED("11"));
-    closed(w, ERR_DENIED, 401, -1);
-    CHECK(w->out.renew);
+    struct world w;
+
+    pages(&w);
+    page(&w, PAGE("20", "t1"));
+    sends(&w);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    check_query(&w, "labelSelector=a=b&");
+    sends(&w);
+    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_BEGIN);
+    page(&w, PAGE("30", ""));
+    CHECK_STR_EQ(w.state.position, "30");
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_refused_stream_falls_back_to_pages)
+TEST(a_broken_page_is_asked_again)
 {
-    pages(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
-    check_query(w, "labelSelector=a=b&limit=500&");
-    page(w, PAGE("20", "t1"));
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    CHECK(!w->state.is_listed);
-    sends(w);
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_NONE);
-    check_query(w, "labelSelector=a=b&limit=500&continue=t1&");
-    page(w, PAGE("21", ""));
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_END);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    CHECK_STR_EQ(w->state.position, "20"); /* of the first page: nothing is missed */
-    CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
-    closed(w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);      /* it stays refused */
-    check_query(w, "labelSelector=a=b&limit=500&"); /* the most recent, not any */
-}
+    struct world w;
 
-TEST_F(world, w, an_expired_page_restarts_the_list_in_one_piece)
-{
-    pages(w);
-    page(w, PAGE("20", "t1"));
-    sends(w);
-    closed(w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    check_query(w, "labelSelector=a=b&");
-    sends(w);
-    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
-    page(w, PAGE("30", ""));
-    CHECK_STR_EQ(w->state.position, "30");
-}
-
-TEST_F(world, w, a_broken_page_is_asked_again)
-{
-    pages(w);
-    page(w, PAGE("20", "t1"));
-    sends(w);
-    closed(w, ERR_IO, 56, -1);
-    CHECK(w->out.wait_ms > 0);
-    check_query(w, "labelSelector=a=b&limit=500&continue=t1&");
+    pages(&w);
+    page(&w, PAGE("20", "t1"));
+    sends(&w);
+    closed(&w, ERR_IO, 56, -1);
+    CHECK(w.out.wait_ms > 0);
+    check_query(&w, "labelSelector=a=b&limit=500&continue=t1&");
+    watch_state_release(&w.state);
 }
 
 TEST(pages_that_are_no_lists_complete_nothing)
@@ -337,7 +364,6 @@ TEST(pages_that_are_no_lists_complete_nothing)
     CHECK_ROWS (row, rows) {
         struct world w;
 
-        world_init(&w);
         pages(&w);
         page(&w, *row);
         CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
@@ -348,30 +374,38 @@ TEST(pages_that_are_no_lists_complete_nothing)
     }
 }
 
-TEST_F(world, w, a_streamed_list_without_an_end_becomes_pages_for_once)
+TEST(a_streamed_list_without_an_end_becomes_pages_for_once)
 {
-    sends(w);
-    event(w, ADDED("7"));
-    feed(w, (struct watch_input){.what = WATCH_INPUT_IDLE});
-    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
-    sends(w);
-    page(w, PAGE("20", ""));
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
-    closed(w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
+    struct world w;
+
+    world_init(&w);
+    sends(&w);
+    event(&w, ADDED("7"));
+    feed(&w, (struct watch_input){.what = WATCH_INPUT_IDLE});
+    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    sends(&w);
+    page(&w, PAGE("20", ""));
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    closed(&w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_streamed_list_that_keeps_breaking_becomes_pages)
+TEST(a_streamed_list_that_keeps_breaking_becomes_pages)
 {
+    struct world w;
+
+    world_init(&w);
     for (int i = 0; i < 3; i++) {
-        CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
-        sends(w);
-        event(w, ADDED("7"));
-        closed(w, ERR_NONE, 0, -1);
-        CHECK(w->out.wait_ms > 0);
+        CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
+        sends(&w);
+        event(&w, ADDED("7"));
+        closed(&w, ERR_NONE, 0, -1);
+        CHECK(w.out.wait_ms > 0);
     }
-    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);
+    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
+    watch_state_release(&w.state);
 }
 
 static void falls_silent(struct world *w)
@@ -382,12 +416,15 @@ static void falls_silent(struct world *w)
     CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
 }
 
-TEST_F(world, w, a_silent_watch_goes_on_from_its_position)
+TEST(a_silent_watch_goes_on_from_its_position)
 {
-    follows(w);
-    event(w, BOOKMARK("10"));
-    falls_silent(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
+    struct world w;
+
+    follows(&w);
+    event(&w, BOOKMARK("10"));
+    falls_silent(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    watch_state_release(&w.state);
 }
 
 static void settles(struct world *w)
@@ -396,76 +433,95 @@ static void settles(struct world *w)
     CHECK_INT_EQ(w->out.wait_ms, -1);
 }
 
-TEST_F(world, w, a_watch_that_is_answered_again_is_well_without_a_word)
+TEST(a_watch_that_is_answered_again_is_well_without_a_word)
 {
-    follows(w);
-    closed(w, ERR_IO, 0, -1);
-    sends(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_IO);
-    settles(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
-    CHECK_INT_EQ(w->state.failures, 0);
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_IO);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    CHECK_INT_EQ(w.state.failures, 0);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, an_answer_is_no_proof_after_a_silence)
+TEST(an_answer_is_no_proof_after_a_silence)
 {
-    follows(w);
-    event(w, BOOKMARK("10"));
-    falls_silent(w);
-    sends(w);
-    settles(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
-    event(w, BOOKMARK("11"));
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
-    closed(w, ERR_IO, 0, -1);
-    sends(w);
-    settles(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    struct world w;
+
+    follows(&w);
+    event(&w, BOOKMARK("10"));
+    falls_silent(&w);
+    sends(&w);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    event(&w, BOOKMARK("11"));
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_list_is_not_well_before_its_end)
+TEST(a_list_is_not_well_before_its_end)
 {
-    sends(w);
-    closed(w, ERR_IO, 0, -1);
-    sends(w);
-    settles(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_IO);
+    struct world w;
+
+    world_init(&w);
+    sends(&w);
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    settles(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_IO);
+    watch_state_release(&w.state);
 }
 
 /* A server has no bookmarks of a kind that has not changed since it started: nothing is lost. */
-TEST_F(world, w, a_watch_without_bookmarks_becomes_short_and_is_no_trouble)
+TEST(a_watch_without_bookmarks_becomes_short_and_is_no_trouble)
 {
-    follows(w);
-    falls_silent(w);
-    CHECK_INT_EQ(w->out.wait_ms, 0);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
-    sends(w);
-    check_query(w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
-    closed(w, ERR_NONE, 0, -1);
-    sends(w);
-    check_query(w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
-    falls_silent(w);
-    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
+    struct world w;
+
+    follows(&w);
+    falls_silent(&w);
+    CHECK_INT_EQ(w.out.wait_ms, 0);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
+    closed(&w, ERR_NONE, 0, -1);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
+    falls_silent(&w);
+    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_watch_is_long_while_the_last_one_heard_bookmarks_to_its_end)
+TEST(a_watch_is_long_while_the_last_one_heard_bookmarks_to_its_end)
 {
-    follows(w);
-    event(w, BOOKMARK("11"));
-    closed(w, ERR_NONE, 0, -1);
-    sends(w);
-    check_query(w, STREAM_QUERY "resourceVersion=11&timeoutSeconds=300&");
-    event(w, BOOKMARK("12"));
-    closed(w, ERR_IO, 0, -1);
-    sends(w);
-    check_query(w, STREAM_QUERY "resourceVersion=12&timeoutSeconds=50&");
+    struct world w;
+
+    follows(&w);
+    event(&w, BOOKMARK("11"));
+    closed(&w, ERR_NONE, 0, -1);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=11&timeoutSeconds=300&");
+    event(&w, BOOKMARK("12"));
+    closed(&w, ERR_IO, 0, -1);
+    sends(&w);
+    check_query(&w, STREAM_QUERY "resourceVersion=12&timeoutSeconds=50&");
+    watch_state_release(&w.state);
 }
 
-TEST_F(world, w, a_position_that_the_server_refuses_is_given_up)
+TEST(a_position_that_the_server_refuses_is_given_up)
 {
-    follows(w);
-    closed(w, ERR_INVALID, 400, -1);
-    CHECK_STR_EQ(w->state.position, NULL);
+    struct world w;
+
+    follows(&w);
+    closed(&w, ERR_INVALID, 400, -1);
+    CHECK_STR_EQ(w.state.position, NULL);
+    watch_state_release(&w.state);
 }
 
 static void check_spread(struct world *w, int64_t least_s, int64_t most_s)
@@ -485,11 +541,14 @@ static void check_spread(struct world *w, int64_t least_s, int64_t most_s)
     CHECK(seen[0] && seen[1]);
 }
 
-TEST_F(world, w, reconnections_are_spread)
+TEST(reconnections_are_spread)
 {
-    follows(w);
-    check_spread(w, 300, 600);
-    closed(w, ERR_NONE, 0, -1);
-    sends(w);
-    check_spread(w, 50, 70);
+    struct world w;
+
+    follows(&w);
+    check_spread(&w, 300, 600);
+    closed(&w, ERR_NONE, 0, -1);
+    sends(&w);
+    check_spread(&w, 50, 70);
+    watch_state_release(&w.state);
 }

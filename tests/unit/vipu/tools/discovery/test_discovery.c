@@ -1,5 +1,7 @@
 #include "lib/check.h"
 
+#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

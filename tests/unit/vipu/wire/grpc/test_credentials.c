@@ -1,5 +1,7 @@
 #include "vipu/wire/grpc/credentials.h"
 
+#include <string.h>
+
 #include "lib/check.h"
 
 #define X16 "xxxxxxxxxxxxxxxx"
