@@ -91,6 +91,7 @@ static void on_started(void *ctx)
                                     .network_policy = o->network_policy,
                                     .mpi_network = o->mpi_network},
                            .hold_ms = (int64_t)o->hold_s * 1000,
+                           .requeue_ms = (int64_t)o->requeue_s * 1000,
                            .trouble_ms = (int64_t)o->trouble_s * 1000,
                            .may_write = may_write,
                            .ctx = app,
@@ -112,6 +113,25 @@ static void on_lost(void *ctx)
 static struct webhooks *webhooks(const struct app *app)
 {
     return servers_webhooks(app->servers);
+}
+
+/* ---- what all replicas know ---- */
+
+static uint32_t largest_partition(void *ctx)
+{
+    struct app *app = ctx;
+    const char *note = lease_other_note(app->lease);
+    uint32_t ipus = 0;
+
+    if (app->reconciler)
+        return reconciler_largest_partition(app->reconciler);
+    return note && parse_u32(note, 0, UINT32_MAX, &ipus) ? ipus : 0;
+}
+
+/* The leader alone sends requests to V-IPU controllers, and any replica answers a webhook. */
+static char *leader_note(void *ctx)
+{
+    return mem_printf("%u", largest_partition(ctx));
 }
 
 /* ---- health ---- */
@@ -319,14 +339,18 @@ static bool start(struct app *app, struct err *err)
     app->lease = lease_new(app->kube, &(struct lease_options){.ns = operator_ns(app),
                                                               .name = o->lease_name,
                                                               .address = app->address,
+                                                              .note = leader_note,
                                                               .on_started = on_started,
                                                               .on_lost = on_lost,
                                                               .ctx = app});
-    app->servers = servers_new(
-        app->loop,
-        &(struct servers_options){
-            .options = o, .ns = operator_ns(app), .client_config = &from, .metrics = metrics, .ctx = app},
-        err);
+    app->servers = servers_new(app->loop,
+                               &(struct servers_options){.options = o,
+                                                         .ns = operator_ns(app),
+                                                         .client_config = &from,
+                                                         .metrics = metrics,
+                                                         .largest_partition = largest_partition,
+                                                         .ctx = app},
+                               err);
     return app->servers != NULL;
 }
 

@@ -92,6 +92,11 @@ static const struct opt ROWS[] = {
     OPT_VALUE("hold-seconds", OPT_U32, AT(hold_s), "SECONDS",
               "Seconds to hold a partition whose processes may still be running", .fallback = "300", .min = 0,
               .max = 86400),
+    OPT_VALUE(
+        "requeue-seconds", OPT_U32, AT(requeue_s), "SECONDS",
+        "Seconds that the pods of an instance may fail to start before a job that waits for its IPUs gets "
+        "them and the instance returns to the queue",
+        .fallback = "60", .min = 0, .max = 86400),
     OPT_VALUE("trouble-seconds", OPT_U32, AT(trouble_s), "SECONDS",
               "Seconds that a running instance may have a failed or missing partition before its restart "
               "policy applies. V-IPU recovers by resets, and poprun re-creates partitions",

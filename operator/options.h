@@ -23,6 +23,7 @@ struct options {
     char *log_level, *log_format;
     char *partition_prefix;
     uint32_t hold_s;
+    uint32_t requeue_s;
     uint32_t trouble_s;
     struct pool_config controllers; /* from the configuration file */
 };

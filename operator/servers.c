@@ -19,13 +19,16 @@ static bool start_webhooks(struct servers *servers, struct err *err)
     if (!o->admission)
         return true;
     strv_split(o->admission_hosts, ',', &servers->webhook_names);
-    servers->webhooks = webhooks_new(servers->kube,
-                                     &(struct webhooks_options){.port = (uint16_t)o->admission_port,
-                                                                .ns = servers->options.ns,
-                                                                .name = o->admission,
-                                                                .given = o->admission_certificate,
-                                                                .names = &servers->webhook_names},
-                                     err);
+    servers->webhooks =
+        webhooks_new(servers->kube,
+                     &(struct webhooks_options){.port = (uint16_t)o->admission_port,
+                                                .ns = servers->options.ns,
+                                                .name = o->admission,
+                                                .given = o->admission_certificate,
+                                                .names = &servers->webhook_names,
+                                                .largest_partition = servers->options.largest_partition,
+                                                .ctx = servers->options.ctx},
+                     err);
     if (servers->webhooks)
         log_info("serving admission webhooks",
                  KVF("admission_port", "%u", (unsigned)webhooks_port(servers->webhooks)));

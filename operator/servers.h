@@ -16,6 +16,7 @@ struct servers_options {
     const char *ns;
     const struct client_config_options *client_config; /* used at the start alone */
     void (*metrics)(void *ctx, struct str *out);
+    uint32_t (*largest_partition)(void *ctx); /* as in webhooks_options */
     void *ctx;
 };
 

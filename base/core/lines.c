@@ -56,8 +56,3 @@ bool lines_next(struct lines *l, struct slice *ret)
     }
     return false;
 }
-
-bool lines_is_partial(const struct lines *l)
-{
-    return l->buf.len > l->whole;
-}

@@ -21,4 +21,3 @@ void lines_init(struct lines *l, size_t max_line);
 void lines_release(struct lines *l);
 MUST_USE bool lines_push(struct lines *l, const void *bytes, size_t len, struct err *err);
 bool lines_next(struct lines *l, struct slice *ret); /* borrowed until the next lines_push */
-bool lines_is_partial(const struct lines *l);        /* whether part of an unfinished line is buffered */

@@ -8,6 +8,14 @@
 
 #define AUTO(kind) __attribute__((cleanup(kind##_auto)))
 
+/* Lets AUTO(kind) call kind_release() on a struct of this name. */
+#define DEFINE_AUTO(kind)                                                                                    \
+    static inline void kind##_auto(struct kind *it)                                                          \
+    {                                                                                                        \
+        kind##_release(it);                                                                                  \
+    }                                                                                                        \
+    struct kind /* takes the semicolon */
+
 /* Moves the value out of a pointer variable: `return TAKE(name);` */
 #define TAKE(ptr)                                                                                            \
     __extension__({                                                                                          \

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
+
 #define STR_DEFAULT_MAX ((size_t)16 * 1024 * 1024)
 
 struct slice {
@@ -38,14 +40,10 @@ void str_drop(struct str *s, size_t len); /* removes len bytes from the front */
 void str_trim(struct str *s);             /* removes white space at both ends */
 void str_clear(struct str *s);            /* keeps the buffer, clears `full` */
 void str_release(struct str *s);
+DEFINE_AUTO(str);
 char *str_take(struct str *s);             /* owned by the caller; "" if empty; s is empty afterwards */
 const char *str_text(const struct str *s); /* "" if empty */
 struct slice str_slice(const struct str *s);
-
-static inline void str_auto(struct str *s)
-{
-    str_release(s);
-}
 
 /* A NULL-terminated vector of owned strings. A zeroed struct strv is empty; use strv_argv() to get `char **`.
  */
@@ -63,11 +61,7 @@ void strv_split(const char *text, char at,
 bool strv_has(const struct strv *v, const char *text);
 char **strv_argv(struct strv *v); /* never NULL, borrowed */
 void strv_release(struct strv *v);
-
-static inline void strv_auto(struct strv *v)
-{
-    strv_release(v);
-}
+DEFINE_AUTO(strv);
 
 bool str_has_prefix(const char *text, const char *prefix);
 bool str_has_suffix(const char *text, const char *suffix);

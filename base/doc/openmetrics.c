@@ -1,7 +1,5 @@
 #include "base/doc/openmetrics.h"
 
-#include "base/core/mem.h"
-
 /* Upper ends of the buckets but the last one. */
 static const uint64_t bucket_us[][OPENMETRICS_BUCKETS - 1] = {
     [OPENMETRICS_ANSWERS] = {100, 250, 500, 1000, 2500, 10000, 100000, 500000, 1000000, 10000000},
@@ -17,7 +15,7 @@ void openmetrics_put(const struct openmetrics_family *families, size_t count, co
 
         str_addf(out, "# TYPE %s %s\n# HELP %s %s.\n", family->name, family->type, family->name,
                  family->help);
-        family->put(ctx, family->name, out);
+        family->put(ctx, family, out);
     }
     str_adds(out, "# EOF\n");
 }

@@ -11,11 +11,19 @@
 #define OPENMETRICS_BUCKETS 11u /* of a histogram; the last one has no upper end */
 
 struct openmetrics_family {
-    const char *name;                                                /* without the suffix of its type */
-    const char *type;                                                /* gauge, counter, histogram, info */
-    const char *help;                                                /* a sentence without period */
-    void (*put)(const void *ctx, const char *name, struct str *out); /* its samples, one per line */
+    const char *name; /* without the suffix of its type */
+    const char *type; /* gauge, counter, histogram, info */
+    const char *help; /* a sentence without period */
+    /* Its samples, one per line. */
+    void (*put)(const void *ctx, const struct openmetrics_family *family, struct str *out);
+    size_t offset; /* for `put`: of the number in its struct */
 };
+
+/* A row of a table of families; more fields may follow the function. */
+#define OPENMETRICS_FAMILY(n, t, h, ...)                                                                     \
+    {                                                                                                        \
+        .name = (n), .type = (t), .help = (h), .put = __VA_ARGS__                                            \
+    }
 
 /* The complete page, with its end mark. */
 void openmetrics_put(const struct openmetrics_family *families, size_t count, const void *ctx,

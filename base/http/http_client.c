@@ -1,7 +1,6 @@
 #include "base/http/http_client.h"
 
 #include <assert.h>
-#include <string.h>
 #include <uv.h>
 
 #include "base/core/mem.h"

@@ -111,6 +111,18 @@ void envv_default(struct envv *env, const char *name, const char *value)
         envv_set(env, name, value);
 }
 
+/* An entry that was added stays allocated until the end. */
+void envv_unset(struct envv *env, const char *name)
+{
+    char **entry = find(env, name, strlen(name));
+
+    if (!entry)
+        return;
+    for (; *entry; entry++)
+        entry[0] = entry[1];
+    env->count--;
+}
+
 /* Removes the prefix, in an owned copy; false if the name is taken. */
 static bool unwrap(struct envv *env, const char *prefix, char **entry)
 {

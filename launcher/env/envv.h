@@ -30,5 +30,6 @@ size_t envv_count(const struct envv *env, const char *prefix);
 void envv_set(struct envv *env, const char *name, const char *value);
 /* Sets the variable unless it exists; an existing value, even an empty one, is kept. */
 void envv_default(struct envv *env, const char *name, const char *value);
+void envv_unset(struct envv *env, const char *name);
 /* Renames every PREFIXname=value to name=value, or removes it if name exists. */
 void envv_unwrap(struct envv *env, const char *prefix);

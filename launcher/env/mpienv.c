@@ -43,6 +43,15 @@ static void add_network(struct envv *env)
     envv_default(env, "PRTE_MCA_prte_if_include", network);
 }
 
+static void add_daemons(struct envv *env, const char *dir)
+{
+    AUTO(mem) char *orted = mem_printf("%s/ipu-launch daemon orted", dir);
+    AUTO(mem) char *prted = mem_printf("%s/ipu-launch daemon prted", dir);
+
+    envv_default(env, "OMPI_MCA_orte_launch_agent", orted);
+    envv_default(env, "PRTE_MCA_prte_launch_agent", prted);
+}
+
 /* A user's choice of agent wins, under any of the setting's names. */
 static void add_agent(struct envv *env, const char *dir)
 {
@@ -51,6 +60,20 @@ static void add_agent(struct envv *env, const char *dir)
     if (!envv_get(env, "OMPI_MCA_orte_rsh_agent"))
         envv_default(env, "OMPI_MCA_plm_rsh_agent", agent);
     envv_default(env, "PRTE_MCA_plm_ssh_agent", agent);
+}
+
+void mpienv_complete_ranks(struct envv *env, const char *dir, const char *master)
+{
+    AUTO(mem)
+    char *rank =
+        mem_printf("%s/ipu-launch rank%s%s --", dir, master ? " --master " : "", master ? master : "");
+
+    /* orte/runtime/orte_mca_params.c of Open MPI v4.1.4, src/mca/odls/base/odls_base_frame.c of PRRTE v3.0.13
+     */
+    envv_default(env, "OMPI_MCA_orte_fork_agent", rank);
+    envv_default(env, "PRTE_MCA_odls_base_exec_agent", rank);
+    /* A log contains the output of all ranks. Open MPI 5 has an option for it, and no variable. */
+    envv_default(env, "OMPI_MCA_orte_tag_output", "1");
 }
 
 void mpienv_complete(struct envv *env, const struct mpienv *of)
@@ -64,9 +87,8 @@ void mpienv_complete(struct envv *env, const struct mpienv *of)
     envv_default(env, "OMPI_MCA_plm_rsh_num_concurrent", concurrent);
     envv_default(env, "PRTE_MCA_plm_ssh_num_concurrent", concurrent);
     add_agent(env, of->dir);
+    add_daemons(env, of->dir);
     add_constants(env);
-    /* The launcher's log contains the output of all ranks. Open MPI 5 has an option for it, and no variable.
-     */
-    envv_default(env, "OMPI_MCA_orte_tag_output", "1");
+    mpienv_complete_ranks(env, of->dir, of->master);
     add_network(env);
 }

@@ -11,8 +11,12 @@
 
 struct mpienv {
     const char *hostfile;
-    const char *dir; /* the folder of ipu-launch */
+    const char *dir;    /* the folder of ipu-launch */
+    const char *master; /* address:port for the ranks: see mpienv_complete_ranks */
     size_t hosts;
 };
 
 void mpienv_complete(struct envv *env, const struct mpienv *of);
+/* Makes mpirun start each rank through `ipu-launch rank` in `dir`. `master` is the address:port for the
+ * ranks, or NULL (launcher/env/rankenv.h). */
+void mpienv_complete_ranks(struct envv *env, const char *dir, const char *master);

@@ -22,7 +22,7 @@
 /* Value for POPLAR_TARGET_OPTIONS, a JSON object; absent or empty if unknown. */
 #define SHAPE_ENV_TARGET_OPTIONS "IPU_JOB_TARGET_OPTIONS"
 /* Address of worker 0 of this instance; absent or empty in jobs with a launcher pod, which ranks its workers
- * itself. With an address the port is required. */
+ * itself. With an address the port is required; ranks of mpirun use the port alone. */
 #define SHAPE_ENV_MASTER_ADDR "IPU_JOB_MASTER_ADDR"
 #define SHAPE_ENV_MASTER_PORT "IPU_JOB_MASTER_PORT"
 /* Two more are only for the job's own programs: IPU_JOB_INSTANCE_INDEX (from 0; during a rollout it may

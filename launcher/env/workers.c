@@ -7,6 +7,7 @@
 #include "base/core/mem.h"
 
 #define NAME_MAX_BYTES 253u
+#define HOSTS_MARK "# The workers of this job.\n"
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 static bool is_name(const char *name)
@@ -109,6 +110,32 @@ const struct worker *workers_find(const struct workers *workers, const char *nam
         if (strcmp(workers->items[i].name, name) == 0)
             return &workers->items[i];
     return NULL;
+}
+
+void workers_print_address(const struct worker *worker, struct str *out)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    bool is_v6 = worker->address.ss_family == AF_INET6;
+    const void *address =
+        is_v6 ? (const void *)&((const struct sockaddr_in6 *)(const void *)&worker->address)->sin6_addr
+              : (const void *)&((const struct sockaddr_in *)(const void *)&worker->address)->sin_addr;
+
+    (void)inet_ntop(worker->address.ss_family, address, text, sizeof text);
+    (void)str_adds(out, text);
+}
+
+void workers_print_hosts(const struct workers *workers, const char *before, struct str *out)
+{
+    const char *own = strstr(before, HOSTS_MARK);
+
+    (void)str_add(out, before, own ? (size_t)(own - before) : strlen(before));
+    if (out->len && out->ptr[out->len - 1] != '\n')
+        (void)str_addc(out, '\n');
+    (void)str_adds(out, HOSTS_MARK);
+    for (size_t i = 0; i < workers->count; i++) {
+        workers_print_address(&workers->items[i], out);
+        (void)str_addf(out, " %s\n", workers->items[i].name);
+    }
 }
 
 void workers_print_hostfile(const struct workers *workers, uint32_t slots, struct str *out)

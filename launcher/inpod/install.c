@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "launcher/env/preload.h"
 #include "launcher/process/bundled_programs.h"
 #include "launcher/process/executable.h"
 
@@ -16,7 +17,7 @@
 /* In this order, so that whenever ipu-launch is visible, its companions are too. */
 #define NAME(name, function) name,
 static const char *const links[] = {BUNDLED_PROGRAMS(NAME)};
-static const char *const names[] = {BUNDLED_PROGRAMS_FILE, BUNDLED_PROGRAMS(NAME) INSTALL_NAME};
+static const char *const names[] = {PRELOAD_FILE, BUNDLED_PROGRAMS_FILE, BUNDLED_PROGRAMS(NAME) INSTALL_NAME};
 
 /* Everything is created here before it is moved. */
 struct draft {
@@ -113,9 +114,10 @@ static bool fill(const struct draft *draft, struct err *err)
         return err_set(err, ERR_IO, "cannot find this program's file; call it by its absolute path");
 
     AUTO(mem) char *companions = mem_printf("%s/" BUNDLED_PROGRAMS_FILE, home);
+    AUTO(mem) char *library = mem_printf("%s/" PRELOAD_FILE, home);
 
     return copy(draft, self, INSTALL_NAME, err) && copy(draft, companions, BUNDLED_PROGRAMS_FILE, err) &&
-           link_companions(draft, err);
+           copy(draft, library, PRELOAD_FILE, err) && link_companions(draft, err);
 }
 
 static bool publish(const struct draft *draft, struct err *err)

@@ -1,10 +1,13 @@
 #include "launcher/inpod/launcher_pod.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "launcher/env/identity.h"
 #include "launcher/env/jobenv.h"
 #include "launcher/env/mpienv.h"
+#include "launcher/env/rankenv.h"
 #include "launcher/env/workers.h"
 #include "launcher/process/scratch.h"
 
@@ -22,8 +25,10 @@ static bool read_slots(const struct envv *env, uint32_t *ret, struct err *err)
     *ret = 1;
     if (!text || !*text || parse_u32(text, 1, WORKERS_SLOTS_MAX, ret))
         return true;
-    return err_set(err, ERR_INVALID, WORKERS_ENV_SLOTS "=\"%.40s\": expected a number from 1 to %u", text,
-                   WORKERS_SLOTS_MAX);
+    return err_set(err, ERR_INVALID,
+                   "spec.launcher.slotsPerWorker (" WORKERS_ENV_SLOTS
+                   ") must be a whole number from 1 to %u, got \"%.40s\"",
+                   WORKERS_SLOTS_MAX, text);
 }
 
 /* Named after the attempt, so that two launchers that share /tmp do not overwrite each other's. */
@@ -44,6 +49,15 @@ static bool write_hostfile(const struct envv *env, const struct workers *workers
     return true;
 }
 
+/* Worker 0 of the instance. Ranks need no DNS to find it. */
+static char *master_of(const struct envv *env, const struct workers *workers)
+{
+    AUTO(str) struct str text = {0};
+
+    workers_print_address(&workers->items[0], &text);
+    return mem_printf(strchr(str_text(&text), ':') ? "[%s]:%s" : "%s:%s", str_text(&text), rankenv_port(env));
+}
+
 bool launcher_pod_complete(struct envv *env, const char *dir, struct err *err)
 {
     AUTO(workers) struct workers workers = {0};
@@ -54,7 +68,9 @@ bool launcher_pod_complete(struct envv *env, const char *dir, struct err *err)
         !write_hostfile(env, &workers, &hostfile, err))
         return false;
     scratch_complete(env);
-    mpienv_complete(env,
-                    &(struct mpienv){.hostfile = hostfile, .dir = dir ? dir : ".", .hosts = workers.count});
+    AUTO(mem) char *master = master_of(env, &workers);
+    mpienv_complete(
+        env, &(struct mpienv){
+                 .hostfile = hostfile, .dir = dir ? dir : ".", .master = master, .hosts = workers.count});
     return true;
 }

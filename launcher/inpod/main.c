@@ -1,6 +1,7 @@
 /* ipu-launch: the parent of the command of a job's first container. Reads the command line and runs one of
- * eight verbs. */
+ * its verbs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,24 +9,40 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "launcher/env/jobenv.h"
+#include "launcher/env/mpienv.h"
+#include "launcher/env/preload.h"
+#include "launcher/env/rankenv.h"
+#include "launcher/env/workers.h"
+#include "launcher/inpod/hosts_file.h"
 #include "launcher/inpod/install.h"
 #include "launcher/inpod/launcher_pod.h"
 #include "launcher/process/command.h"
 #include "launcher/process/bundled_programs.h"
+#include "launcher/process/diag.h"
 #include "launcher/process/executable.h"
+#include "launcher/process/memory_events.h"
+#include "launcher/process/network_interface.h"
+#include "launcher/process/parent.h"
+#include "launcher/process/rank_output.h"
 #include "launcher/process/supervise.h"
 
 static const char usage[] =
     "Usage: ipu-launch run [--] COMMAND [ARG]...\n       ipu-launch exec [--] COMMAND [ARG]...\n       "
     "ipu-launch agent [-- COMMAND [ARG]...]\n       ipu-launch remote WORKER COMMAND...\n       ipu-launch "
-    "env | hold | agent-ready | install DIR | --help | --version\n\nRuns the command of an IPU job's "
+    "rank [--master ADDRESS:PORT] [--] COMMAND [ARG]...\n       ipu-launch daemon COMMAND [ARG]...\n       "
+    "ipu-launch env | hold | agent-ready | install DIR [HOSTS] | --help | --version\n\nRuns the command of "
+    "an IPU job's "
     "container with the job's environment.\n\n  run          start COMMAND, forward signals, reap orphans, "
     "exit with its exit status\n  exec         replace this process by COMMAND, with the environment of run: "
     "for kubectl exec\n  env          print the variables that run would set, one NAME=value per line\n  "
     "hold         keep the pod alive until SIGTERM, for an interactive worker\n  agent        accept "
     "commands from the job's launcher pod, and run COMMAND beside them\n  remote       in a launcher pod: "
-    "run COMMAND on WORKER through the shell\n  agent-ready  exit with 0 if this pod's agent answers\n  "
-    "install      install this program and the bundled tools into DIR\n\nExit status: COMMAND's own; 128 + n "
+    "run COMMAND on WORKER through the shell\n  rank         run COMMAND as a rank of mpirun, with whole "
+    "lines of output\n  daemon       run COMMAND as mpirun's daemon on a worker\n  agent-ready  exit with 0 "
+    "if this pod's agent answers\n  "
+    "install      install this program and the bundled tools into DIR, and a copy of\n               "
+    "/etc/hosts "
+    "as HOSTS\n\nExit status: COMMAND's own; 128 + n "
     "if signal n ended it; 125 if ipu-launch itself\nfails; 126 if COMMAND cannot be started; 127 if there "
     "is no such command; 255 if\nWORKER cannot be reached or is lost.\n";
 
@@ -81,7 +98,12 @@ static bool complete(struct envv *env, struct err *err)
     envv_init(env, environ);
     if (launcher_pod_is_here(env))
         return launcher_pod_complete(env, dir, err);
-    return jobenv_complete(env, dir, err);
+    if (!jobenv_complete(env, dir, err))
+        return false;
+    network_interface_complete(env);
+    if (dir)
+        mpienv_complete_ranks(env, dir, NULL);
+    return true;
 }
 
 /* The words after the verb and an optional "--". NULL if there is no command. */
@@ -94,20 +116,67 @@ static char **command_words(char **words)
     return words[0] ? words : NULL;
 }
 
+/* mpirun itself, not a shell that starts it: other programs must be able to open pseudoterminals. */
+static bool is_mpirun(const char *word)
+{
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
+    const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strncmp(name, names[i], strcspn(name, ".")) == 0 && names[i][strcspn(name, ".")] == '\0')
+            return true;
+    return false;
+}
+
+static bool complete_for(char *const *argv, struct envv *env, struct err *err)
+{
+    AUTO(mem) char *dir = executable_dir();
+
+    if (!complete(env, err))
+        return false;
+    if (dir && is_mpirun(argv[0]))
+        preload_add(env, dir);
+    return true;
+}
+
+/* The command may tell of its own process's end only, or of none. The operator reads this line in the log
+ * (operator/api/observed/log_tail.c). */
+static void report_oom_kills(uint32_t count)
+{
+    if (count)
+        diag("this container ran out of memory: the kernel killed %u %s", count,
+             count == 1 ? "process" : "processes");
+}
+
+/* As much as an unprivileged process may set (fs.pipe-max-size). */
+#define PIPE_BYTES (1024 * 1024)
+
+/* If its output is a full pipe when a rank on another worker ends, the mpirun of Open MPI 5 at times loses
+ * what that rank wrote last. */
+static void enlarge_pipes(void)
+{
+    (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+    (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+}
+
 static int run(char **words)
 {
     AUTO(envv) struct envv env = {0};
     struct command command = {.argv = command_words(words)};
+    uint32_t before = memory_events_oom_kills("");
     struct err err;
     int status;
 
     if (!command.argv)
         return fail_usage("run requires a command: ipu-launch run -- COMMAND [ARG]...");
-    if (!complete(&env, &err))
+    if (!complete_for(command.argv, &env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
     command.envp = env.items;
+    enlarge_pipes();
     if (!supervise_command(&command, &status, &err))
         return fail(&err, command_exit_status(&err));
+    if (status != 0)
+        report_oom_kills(memory_events_oom_kills_since("", before));
     return status;
 }
 
@@ -119,8 +188,75 @@ static int become(char **words)
 
     if (!command.argv)
         return fail_usage("exec requires a command: ipu-launch exec -- COMMAND [ARG]...");
-    if (!complete(&env, &err))
+    if (!complete_for(command.argv, &env, &err))
         return fail(&err, COMMAND_EXIT_LAUNCHER);
+    command.envp = env.items;
+    command_exec(&command, &err);
+    return fail(&err, command_exit_status(&err));
+}
+
+/* A process that mpirun starts. */
+static int become_rank(char **words)
+{
+    AUTO(envv) struct envv env = {0};
+    AUTO(str) struct str words_of_parent = {0};
+    struct command command = {0};
+    const char *master = NULL;
+    struct err err;
+
+    if (words[0] && strcmp(words[0], "--master") == 0 && words[1]) {
+        master = words[1];
+        words += 2;
+    }
+    command.argv = command_words(words);
+    if (!command.argv)
+        return fail_usage("rank requires a command: ipu-launch rank -- COMMAND [ARG]...");
+    envv_init(&env, environ);
+    preload_remove(&env);
+    network_interface_complete(&env);
+    parent_words(&words_of_parent);
+    if (!rankenv_complete(&env, master, &err) ||
+        !rank_output_open(
+            &(struct rank_output){rankenv_is_alone(&env),
+                                  rankenv_tag(&env, str_text(&words_of_parent), words_of_parent.len)},
+            &err))
+        return fail(&err, COMMAND_EXIT_LAUNCHER);
+    envv_unset(&env, RANKENV_ENV_TAGGED);
+    command.envp = env.items;
+    command_exec(&command, &err);
+    return fail(&err, command_exit_status(&err));
+}
+
+/* The launcher has named the workers. */
+static bool add_peers(struct envv *env, struct err *err)
+{
+    AUTO(workers) struct workers workers = {0};
+    const char *peers = envv_get(env, WORKERS_ENV_PEERS);
+
+    if (!peers)
+        return true;
+    if (!workers_read(peers, &workers, err))
+        return false;
+    hosts_file_add(&workers);
+    envv_unset(env, WORKERS_ENV_PEERS);
+    return true;
+}
+
+/* mpirun's part on a worker, which starts the ranks there. */
+static int become_daemon(char **words)
+{
+    AUTO(mem) char *dir = executable_dir();
+    AUTO(envv) struct envv env = {0};
+    struct command command = {.argv = command_words(words)};
+    struct err err;
+
+    if (!command.argv)
+        return fail_usage("daemon requires a command: ipu-launch daemon COMMAND [ARG]...");
+    envv_init(&env, environ);
+    if (!add_peers(&env, &err))
+        return fail(&err, COMMAND_EXIT_LAUNCHER);
+    if (dir)
+        preload_add(&env, dir);
     command.envp = env.items;
     command_exec(&command, &err);
     return fail(&err, command_exit_status(&err));
@@ -153,9 +289,11 @@ static int install(char **words)
 {
     struct err err;
 
-    if (!words[0] || words[1])
-        return fail_usage("install requires one directory");
-    return install_into(words[0], &err) ? 0 : fail(&err, COMMAND_EXIT_LAUNCHER);
+    if (!words[0] || (words[1] && words[2]))
+        return fail_usage("install requires a directory, and optionally a path for a copy of /etc/hosts");
+    if (!install_into(words[0], &err) || (words[1] && !hosts_file_copy(words[1], &err)))
+        return fail(&err, COMMAND_EXIT_LAUNCHER);
+    return 0;
 }
 
 /* agent, remote and agent-ready: the same command line, in the program that contains their code. */
@@ -190,9 +328,10 @@ int main(int argc, char **argv)
         const char *word;
         int (*act)(char **words);
     } verbs[] = {
-        {"run", run},         {"exec", become},       {"env", print_env},         {"hold", hold},
-        {"agent", companion}, {"remote", companion},  {"agent-ready", companion}, {"install", install},
-        {"--help", help},     {"--version", version},
+        {"run", run},          {"exec", become},          {"env", print_env},
+        {"hold", hold},        {"agent", companion},      {"remote", companion},
+        {"rank", become_rank}, {"daemon", become_daemon}, {"agent-ready", companion},
+        {"install", install},  {"--help", help},          {"--version", version},
     };
 
     if (argc < 2)

@@ -15,6 +15,7 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "launcher/env/workers.h"
+#include "launcher/poprun/log/run_messages.h"
 #include "launcher/poprun/run/run_guard.h"
 #include "launcher/poprun/plan/hosts.h"
 #include "launcher/poprun/run/mpirun.h"
@@ -225,8 +226,8 @@ static void read_named(const struct poprun_options *options, struct strv *hosts,
     wrap(problems, before, "--hostfile");
 }
 
-static void find_hosts(const struct poprun_options *options, struct strv *hosts, char **local_name,
-                       struct strv *problems)
+static void find_hosts(const struct poprun_options *options, struct strv *hosts, struct strv *unused,
+                       char **local_name, struct strv *problems)
 {
     struct err err;
 
@@ -235,15 +236,21 @@ static void find_hosts(const struct poprun_options *options, struct strv *hosts,
         strv_push(problems, err.msg);
     if (!hosts->count && !problems->count)
         read_allocation(hosts, local_name, problems);
-    if (!problems->count && hosts->count && options->num_instances % hosts->count)
-        strv_pushf(problems,
-                   "--num-instances=%u cannot be divided evenly among %zu hosts; use a multiple of %zu, or "
-                   "fewer hosts with --host",
-                   options->num_instances, hosts->count, hosts->count);
+    if (!problems->count && !hosts_divide(hosts, options->num_instances, unused, &err))
+        strv_push(problems, err.msg);
+}
+
+static void log_hints(const struct run_log *log, const struct poprun_options *options)
+{
+    AUTO(strv) struct strv hints = {0};
+
+    poprun_options_hint(options, environment, &hints);
+    for (size_t i = 0; i < hints.count; i++)
+        run_log_write(log, RUN_LOG_WARNING, "%s", hints.items[i]);
 }
 
 static int launch(const struct poprun_options *options, const struct settings *settings,
-                  const struct strv *hosts, const char *local_name)
+                  const struct strv *hosts, const struct strv *unused, const char *local_name)
 {
     pid_t self = getpid();
     struct run_log log = {level_of(options), log_line, &self};
@@ -263,6 +270,8 @@ static int launch(const struct poprun_options *options, const struct settings *s
     struct err err;
     bool good = run.left || err_errno(&err, errno, "out of shared memory");
 
+    log_hints(&log, options);
+    run_message_hosts(&log, hosts, unused);
     good = good && (options->offline_mode || vipu_endpoint_find(options, environment, &access, &err)) &&
            mpirun_find(environment("PATH"), &mpirun, &err);
     run.mpirun = mpirun;
@@ -275,7 +284,7 @@ static int launch(const struct poprun_options *options, const struct settings *s
 
 static int start(struct settings *settings, struct poprun_options *options, struct strv *problems)
 {
-    AUTO(strv) struct strv hosts = {0};
+    AUTO(strv) struct strv hosts = {0}, unused = {0};
     AUTO(mem) char *local_name = NULL;
     AUTO(str) struct str page = {0};
     struct err err;
@@ -291,12 +300,12 @@ static int start(struct settings *settings, struct poprun_options *options, stru
     }
     if (problems->count == 0)
         poprun_options_check(options, &settings->program, environment, problems);
-    find_hosts(options, &hosts, &local_name, problems);
+    find_hosts(options, &hosts, &unused, &local_name, problems);
     if (problems->count)
         return complain(problems);
     if (!export(options, settings, &err))
         return complain_once(&err);
-    return launch(options, settings, &hosts, local_name);
+    return launch(options, settings, &hosts, &unused, local_name);
 }
 
 int poprun_main(int argc, char **argv)

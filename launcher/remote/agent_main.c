@@ -6,12 +6,17 @@
 
 #include "base/core/mem.h"
 #include "launcher/env/jobenv.h"
+#include "launcher/env/rankenv.h"
+#include "launcher/env/workers.h"
 #include "launcher/process/command.h"
 #include "launcher/process/scratch.h"
 #include "launcher/process/executable.h"
+#include "launcher/process/network_interface.h"
+#include "launcher/process/parent.h"
 #include "launcher/remote/agent/agent.h"
 #include "launcher/remote/client/probe.h"
 #include "launcher/remote/client/remote.h"
+#include "launcher/remote/protocol/frame.h"
 #include "launcher/process/diag.h"
 
 static int fail(const char *problem)
@@ -44,9 +49,30 @@ static int serve(char **words)
     if (!jobenv_complete(&own, dir, &err) || !jobenv_complete_remote(&remote, dir, &err))
         return fail(err.msg);
     scratch_complete(&remote);
+    network_interface_complete(&own);
     options.own_env = own.items;
     options.remote_env = remote.items;
     return agent_serve(&options, &status, &err) ? status : fail(err.msg);
+}
+
+/* For mpirun's part on the worker (ipu-launch daemon), if the line does not become too long. The names and
+ * addresses have no characters that a shell would change: a list with others is rejected before it is used.
+ */
+static void name_peers(const struct envv *env, struct str *line)
+{
+    const char *hosts = envv_get(env, WORKERS_ENV_HOSTS);
+    AUTO(str) struct str parent = {0};
+    AUTO(str) struct str longer = {.max = FRAME_COMMAND_LINE_MAX_BYTES};
+
+    parent_words(&parent);
+    if (hosts &&
+        str_addf(&longer, "%sexport " WORKERS_ENV_PEERS "='%s'; %s",
+                 rankenv_asks_for_tags(str_text(&parent), parent.len) ? "export " RANKENV_ENV_TAGGED "=1; "
+                                                                      : "",
+                 hosts, str_text(line))) {
+        str_clear(line);
+        (void)str_adds(line, str_text(&longer));
+    }
 }
 
 static int run_remotely(char **words)
@@ -60,9 +86,10 @@ static int run_remotely(char **words)
         words++;
     if (!words[0] || words[0][0] == '-' || !words[1])
         return fail("remote requires a worker and a command: ipu-launch remote WORKER COMMAND...");
+    envv_init(&env, environ);
     for (char **word = words + 1; *word; word++)
         (void)str_addf(&line, "%s%s", word == words + 1 ? "" : " ", *word);
-    envv_init(&env, environ);
+    name_peers(&env, &line);
     return remote_run(&env, words[0], str_text(&line), &status, &err) ? status : fail(err.msg);
 }
 

@@ -3,8 +3,6 @@
  * owner does not finish. Embedded: zeroed, then the first five fields set; stop it before it is freed. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/io/loop.h"
 
 struct kube;

@@ -34,14 +34,9 @@ static bool list(struct sync_client *client, const void *settings, struct err *e
     return fputs(str_text(&text), stdout) >= 0;
 }
 
-static int run(void *ctx, struct loop *loop, struct kube *kube)
-{
-    return sync_client_run(ctx, list, loop, kube);
-}
-
 int partitions_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct sync_client_settings settings = {0};
 
-    return subcommand_main(&SPEC, &settings.access, run, argc, argv, env);
+    return sync_client_main(&SPEC, &settings, list, argc, argv, env);
 }

@@ -140,16 +140,9 @@ static bool release(struct sync_client *client, const void *ctx, struct err *err
                   settings->sync_client.dry_run ? " (dry run)" : "") > 0;
 }
 
-static int run(void *ctx, struct loop *loop, struct kube *kube)
-{
-    const struct settings *settings = ctx;
-
-    return sync_client_run(&settings->sync_client, release, loop, kube);
-}
-
 int release_main(int argc, char **argv, const char *(*env)(const char *))
 {
     struct settings settings = {.sync_client.access.noun = "partition ID"};
 
-    return subcommand_main(&SPEC, &settings.sync_client.access, run, argc, argv, env);
+    return sync_client_main(&SPEC, &settings.sync_client, release, argc, argv, env);
 }

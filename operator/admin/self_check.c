@@ -70,9 +70,6 @@ struct check {
     size_t pending; /* probes that are not finished */
 };
 
-/* trouble_take: NULL when all is well. */
-static void set_result(struct probe *q, char *trouble_take);
-
 static void on_retry(struct loop_timer *timer)
 {
     struct probe *q = CONTAINER_OF(timer, struct probe, retry_timer);
@@ -80,6 +77,7 @@ static void on_retry(struct loop_timer *timer)
     q->start(q);
 }
 
+/* trouble_take: NULL when all is well. */
 static void set_result(struct probe *q, char *trouble_take)
 {
     struct check *check = q->check;

@@ -13,15 +13,15 @@ struct answer {
     struct err err;
 };
 
-int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
-                    struct kube *kube)
+static int run(void *ctx, struct loop *loop, struct kube *kube)
 {
+    const struct sync_client_settings *settings = ctx;
     struct sync_client client = {.loop = loop, .kube = kube, .operator_url = settings->operator_url};
     struct err err = {0};
     bool is_done;
 
     client.http = http_client_new(loop, &(struct http_client_options){.user_agent = "ipu-operator"}, &err);
-    is_done = client.http && work(&client, settings, &err);
+    is_done = client.http && settings->work(&client, settings, &err);
     if (client.http)
         http_client_free(client.http);
     if (is_done)
@@ -29,6 +29,13 @@ int sync_client_run(const struct sync_client_settings *settings, sync_client_fn 
     if (err.kind != ERR_NONE)
         (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
     return SUBCOMMAND_FAILED;
+}
+
+int sync_client_main(const struct opts_spec *spec, struct sync_client_settings *settings, sync_client_fn work,
+                     int argc, char **argv, const char *(*env)(const char *))
+{
+    settings->work = work;
+    return subcommand_main(spec, &settings->access, run, argc, argv, env);
 }
 
 const char *sync_client_ns(const struct sync_client_settings *settings)

@@ -17,9 +17,13 @@ struct sync_client {
     const char *operator_url; /* "http://host:port"; borrowed */
 };
 
+/* Runs the subcommand. False without an error: the problems are already printed. */
+typedef bool (*sync_client_fn)(struct sync_client *client, const void *settings, struct err *err);
+
 /* The first member of such a subcommand's settings. */
 struct sync_client_settings {
     struct subcommand_access access;
+    sync_client_fn work; /* set by sync_client_main */
     char *operator_url, *ns, *controller;
     bool dry_run;
 };
@@ -42,12 +46,9 @@ struct sync_client_settings {
               .fallback = "http://localhost:8081"),                                                          \
         OPT_VALUE("pages", OPT_STR, (at), "URL", NULL)
 
-/* Runs the subcommand. False without an error: the problems are already printed. */
-typedef bool (*sync_client_fn)(struct sync_client *client, const void *settings, struct err *err);
-
 /* Runs it on the settings and prints the error; returns the exit status. */
-int sync_client_run(const struct sync_client_settings *settings, sync_client_fn work, struct loop *loop,
-                    struct kube *kube);
+int sync_client_main(const struct opts_spec *spec, struct sync_client_settings *settings, sync_client_fn work,
+                     int argc, char **argv, const char *(*env)(const char *));
 /* The operator's namespace, borrowed. */
 const char *sync_client_ns(const struct sync_client_settings *settings);
 

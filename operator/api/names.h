@@ -27,6 +27,9 @@
 #define ANNOTATION_RUN "graphcore.ai/run"
 #define ANNOTATION_POD_INDEX "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
 #define ANNOTATION_REVISION "graphcore.ai/template-revision"
+/* When the operator asked the kubelet to end the pod. */
+#define ANNOTATION_STOPPED "graphcore.ai/stopped-at"
+#define STOPPED_DEADLINE_S 1 /* its activeDeadlineSeconds then */
 #define ANNOTATION_RELEASE "graphcore.ai/release"
 #define ANNOTATION_DRAIN "graphcore.ai/drain"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"

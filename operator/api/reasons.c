@@ -43,7 +43,8 @@ const struct reason reasons[] = {
      "An object with the name of one of the job's objects exists and does not belong to the job",
      "Delete or rename it, or give the job another name; the operator never changes it"},
     {"WriteRejected", REASON_WARNING,
-     "The API server does not let the operator write the record of a partition, delete a pod, or change the "
+     "The API server does not let the operator write the record of a partition, stop or delete a pod, or "
+     "change the "
      "job",
      "Read in the message which write was rejected, and why; the operator retries with increasing delays"},
 
@@ -99,8 +100,8 @@ const struct reason reasons[] = {
      "No action needed; to stop a job, suspend or delete it"},
     {"TerminationUnconfirmed", REASON_WARNING,
      "A pod is gone, or does not end, and its processes may still use the IPUs",
-     "Wait until the partition is removed (controller.holdSeconds); or, if you know that none of its "
-     "processes is running, annotate the job with graphcore.ai/release=<partition>"},
+     "Wait until the time in the message (controller.holdSeconds); or, if you know that none of its "
+     "processes is running, run the command in the message"},
     {"Suspended", REASON_PROGRESS,
      "spec.suspend is true; the job holds no IPUs when status.partitionCounts.total is 0",
      "Set spec.suspend to false"},
@@ -119,7 +120,7 @@ const struct reason reasons[] = {
      "The launcher cannot reach a worker, or gets no answer from it, and the worker's pod has not ended",
      "Check the worker's node, and what its network allows; to have the job restarted, use restartPolicy "
      "OnFailure"},
-    {"OOMKilled", REASON_FAILURE, "A container used more memory than its limit",
+    {"OOMKilled", REASON_FAILURE, "The kernel killed a process because the memory of its container ran out",
      "Raise the container's memory limit"},
     {"Evicted", REASON_FAILURE, "The pod was evicted: its node ran short of a resource, or was drained",
      "Raise the pod's requests; to have it restarted, use restartPolicy OnFailure"},
@@ -182,7 +183,7 @@ const struct condition_row condition_rows[] = {
     {"Completed", "The job completed successfully"},
     {"Failed", "The job failed"},
     {"Finished", "The job completed or failed; the reason says which"},
-    {"Ready", "Every unfinished instance runs, or the job is completed or suspended"},
+    {"Ready", "Every unfinished instance runs, or the job is completed, suspended or scaled to zero"},
     {"Reconciling", "The job waits or starts; absent otherwise"},
     {"Stalled", "The job failed, or cannot start until it is changed; absent otherwise"},
 };

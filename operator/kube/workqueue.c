@@ -309,20 +309,3 @@ size_t workqueue_len(const struct workqueue *workqueue)
 {
     return workqueue->ready_count;
 }
-
-size_t workqueue_delayed(const struct workqueue *workqueue)
-{
-    return workqueue->heap_count;
-}
-
-size_t workqueue_processing(const struct workqueue *workqueue)
-{
-    return workqueue->taken_count;
-}
-
-unsigned workqueue_failures(const struct workqueue *workqueue, const char *key)
-{
-    const struct entry *entry = map_get(&workqueue->entries, key);
-
-    return entry != NULL ? entry->failures : 0;
-}

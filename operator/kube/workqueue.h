@@ -3,7 +3,6 @@
  * keys the namespaces take turns, and inside a namespace first come is first served. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +29,3 @@ void workqueue_done(struct workqueue *workqueue, const char *key);
 /* When workqueue_get will next have something: 0 when now, -1 when nothing is waiting, else a time. */
 int64_t workqueue_due_ms(const struct workqueue *workqueue, int64_t now_ms);
 size_t workqueue_len(const struct workqueue *workqueue);
-size_t workqueue_delayed(const struct workqueue *workqueue);
-size_t workqueue_processing(const struct workqueue *workqueue);
-unsigned workqueue_failures(const struct workqueue *workqueue, const char *key); /* in a row */

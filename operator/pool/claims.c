@@ -87,13 +87,48 @@ static void enqueue_claim(const struct claim *claim, const struct claims_control
     verdict->fitting_partitions = vipu_pool_fit_count(&outlook->left, claim->size);
 }
 
+/* The first `count` stuck partitions that the claim needs; how many those are, 0 if they are not enough. */
+static size_t find_needed(const struct claims_controller *c, const struct outlook *outlook, uint32_t size,
+                          size_t count, size_t *ret)
+{
+    const struct vipu_partitions some = {.items = c->stuck->items, .count = count};
+    uint32_t freed = outlook->left.free_ipus;
+    size_t needed = 0;
+
+    if (outlook->left.placed)
+        return vipu_pool_blockers(&outlook->left, &some, size, ret);
+    for (; needed < count && freed < size; needed++) {
+        freed += some.items[needed].size;
+        ret[needed] = needed;
+    }
+    return freed >= size ? needed : 0;
+}
+
+/* Stuck partitions make room for the head of the queue only if they are enough: else they would be given up
+ * in vain. Returns whether they are. */
+static bool want_stuck(const struct claims_controller *c, const struct outlook *outlook, uint32_t size)
+{
+    AUTO(mem) size_t *needed = NULL;
+    size_t count;
+
+    if (!c->stuck || c->stuck->count == 0)
+        return false;
+    needed = mem_alloc(c->stuck->count * sizeof(*needed));
+    if (find_needed(c, outlook, size, c->stuck_leaving, needed))
+        return true;
+    count = find_needed(c, outlook, size, c->stuck->count, needed);
+    for (size_t i = 0; i < count; i++)
+        c->stuck_wanted[needed[i]] = true;
+    return count > 0;
+}
+
 /* Queues the claim on every eligible controller, and explains the wait by the controller that is closest to
  * serving it. */
 static void make_wait(const struct claim *claim, const struct claims_controller *controllers, size_t count,
                       struct outlook *outlooks, struct claim_verdict *verdict)
 {
     int unavailable = -1, without_nodes = -1, without_capacity = -1;
-    bool has_unqueried = false, is_eligible_anywhere = false;
+    bool has_unqueried = false, is_eligible_anywhere = false, has_stuck = false;
 
     for (size_t i = 0; i < count; i++) {
         is_eligible_anywhere = is_eligible_anywhere || is_eligible(claim, i);
@@ -105,13 +140,17 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
         } else if (!controllers[i].has_nodes) {
             without_nodes = (int)i;
         } else {
+            bool makes_room = !outlooks[i].head && !has_stuck && claim->is_ready &&
+                              want_stuck(&controllers[i], &outlooks[i], claim->size);
+
             if (outlooks[i].head)
                 outlooks[i].behind++;
             else
                 outlooks[i].head = claim;
-            if (without_capacity < 0 ||
+            if (without_capacity < 0 || makes_room ||
                 (outlooks[without_capacity].head != claim && outlooks[i].head == claim))
                 without_capacity = (int)i;
+            has_stuck = has_stuck || makes_room;
         }
     }
     *verdict = (struct claim_verdict){.controller = -1};
@@ -232,6 +271,8 @@ static void name_holder(const struct claims_holder *holder, struct str *list)
     str_addf(list, "%s%s%s (", list->len ? ", " : "", holder->job ? "" : "foreign partition ",
              holder_name(holder));
     str_add_count(list, holder->size, "IPU", NULL);
+    if (holder->stuck)
+        str_addf(list, ", its pods cannot start: %s", holder->stuck);
     str_addc(list, ')');
 }
 

@@ -14,6 +14,7 @@ struct claims_holder {
     const char *job;       /* "namespace/name"; NULL: a foreign partition */
     const char *partition; /* id */
     uint32_t size;
+    const char *stuck; /* why its pods cannot start, of reasons.h; NULL: they can */
 };
 
 /* The current state of one V-IPU controller. Borrowed. */
@@ -27,6 +28,10 @@ struct claims_controller {
     const struct vipu_pool_view *pool;   /* with what is reserved already taken; total_ipus 0: size unknown */
     const struct claims_holder *holders; /* block the head of the queue; for claims_explain alone */
     size_t holder_count;
+    /* Partitions whose pods cannot start: their jobs give them up if the head of the queue is served then. */
+    const struct vipu_partitions *stuck; /* NULL: none; those that are being given up come first... */
+    size_t stuck_leaving;                /* ...and are so many */
+    bool *stuck_wanted;                  /* stuck->count entries; claims_decide sets those to give up */
 };
 
 struct claim {

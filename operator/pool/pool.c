@@ -189,6 +189,21 @@ struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
     return view;
 }
 
+uint32_t pool_largest_partition(const struct pool *pool)
+{
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < pool->count; i++) {
+        AUTO(vipu_pool_view) struct vipu_pool_view view = pool_free_capacity(pool, i);
+        uint32_t capacity = vipu_pool_capacity(&view);
+
+        if (!pool->controllers[i].face.is_known || !pool->controllers[i].face.total_ipus)
+            return 0;
+        largest = capacity > largest ? capacity : largest;
+    }
+    return largest;
+}
+
 bool pool_reserves(const struct pool *pool, const char *id)
 {
     for (size_t i = 0; i < pool->count; i++) {

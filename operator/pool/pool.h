@@ -72,6 +72,8 @@ int pool_find(const struct pool *pool, const char *controller); /* -1: not confi
 /* Free IPUs as the last list shows them, less what tracked partitions reserve that it does not show yet.
  * Yours. */
 struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index);
+/* IPUs of the largest partition that some controller could ever create; 0: not known of each of them. */
+uint32_t pool_largest_partition(const struct pool *pool);
 /* Jobs wait for IPUs: poll more often. */
 void pool_set_waiting(struct pool *pool, bool waiting);
 /* The partition as the last good list of the controller has it; NULL when it has none. Borrowed until the

@@ -5,6 +5,7 @@
 #include "operator/pool/claims.h"
 #include "operator/reconcile/decide/model/verdict.h"
 #include "operator/reconcile/grants.h"
+#include "operator/reconcile/offers.h"
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/schedule.h"
 
@@ -53,7 +54,7 @@ static int by_instance(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan *plan)
+static void set_claims(struct reconciler *r, struct job_cache *cache, const struct plan *plan)
 {
     struct claim_cache *claims = NULL;
     size_t count = 0;
@@ -90,6 +91,12 @@ void grants_set(struct reconciler *r, struct job_cache *cache, const struct plan
     reconciler_claims_changed(r);
 }
 
+void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache, const struct plan *plan)
+{
+    set_claims(r, cache, plan);
+    offers_set(r, job, cache, plan);
+}
+
 /* ---- controllers ---- */
 
 /* Without access to nodes this is left to the scheduler, which reports it on the pods. */
@@ -107,6 +114,7 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
 /* The state of the controllers as the queue reads it, and the memory it borrows from. */
 struct controller_state {
     struct vipu_pool_view room;
+    struct offers offers;
     struct claims_holder *holders; /* computed on first use */
     size_t holder_count, holder_cap;
     char *since, *label;
@@ -129,8 +137,10 @@ static struct claims_holder holder_of_listed(const struct reconciler *r, const c
     const struct record *record = reconciler_record(r, partition->id);
     bool is_ours = record && !record->spent_s && str_eq(record->controller, controller);
 
-    return (struct claims_holder){
-        .job = is_ours ? holder_of(record) : NULL, .partition = partition->id, .size = partition->size};
+    return (struct claims_holder){.job = is_ours ? holder_of(record) : NULL,
+                                  .partition = partition->id,
+                                  .size = partition->size,
+                                  .stuck = is_ours ? offers_reason(r, record) : NULL};
 }
 
 static void add_holder(struct controller_state *detail, struct claims_holder holder)
@@ -142,7 +152,7 @@ static void add_holder(struct controller_state *detail, struct claims_holder hol
     detail->holders[detail->holder_count++] = holder;
 }
 
-/* The owners of listed partitions, and of those that are still being created. */
+/* The owners of listed partitions, and of those that are still being created; not of those that are gone. */
 static void add_all_holders(const struct reconciler *r, const struct pool_controller *controller,
                             struct controller_state *detail)
 {
@@ -153,11 +163,25 @@ static void add_all_holders(const struct reconciler *r, const struct pool_contro
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (record->spent_s || !str_eq(record->controller, name) || pool_listed(r->pool, name, record->name))
+        if (record->spent_s || record->releasing || !str_eq(record->controller, name) ||
+            pool_listed(r->pool, name, record->name))
             continue;
         add_holder(detail, (struct claims_holder){
                                .job = holder_of(record), .partition = record->name, .size = record->size});
     }
+}
+
+/* Those that are about to give their IPUs up, if that is enough. */
+static bool add_stuck_holders(const struct reconciler *r, const char *controller,
+                              struct controller_state *detail)
+{
+    const struct offers *offers = &detail->offers;
+
+    for (size_t i = 0; i < offers->partitions.count; i++) {
+        if (offers->wanted[i])
+            add_holder(detail, holder_of_listed(r, controller, &offers->partitions.items[i]));
+    }
+    return detail->holder_count > 0;
 }
 
 /* The owners whose end would free enough IPUs: the cheapest set, or all of them if it cannot be computed. */
@@ -168,11 +192,12 @@ static void find_holders(const struct reconciler *r, size_t index, uint32_t size
     const struct vipu_partitions *listed = controller->listed;
     struct controller_state *detail = &all->details[index];
     AUTO(mem) size_t *blocking = mem_alloc((listed->count + 1) * sizeof(*blocking));
-    size_t count = listed->count ? vipu_pool_blockers(&detail->room, listed, size, blocking) : 0;
+    bool is_stuck = add_stuck_holders(r, controller->config->name, detail);
+    size_t count = listed->count && !is_stuck ? vipu_pool_blockers(&detail->room, listed, size, blocking) : 0;
 
     for (size_t i = 0; i < count; i++)
         add_holder(detail, holder_of_listed(r, controller->config->name, &listed->items[blocking[i]]));
-    if (count == 0)
+    if (count == 0 && !is_stuck)
         add_all_holders(r, controller, detail);
     all->items[index].holders = detail->holders;
     all->items[index].holder_count = detail->holder_count;
@@ -186,6 +211,7 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
     char since[TIMEFMT_RFC3339_SIZE];
 
     detail->room = pool_free_capacity(r->pool, i);
+    offers_read(r, config->name, &detail->offers);
     if (c->trouble)
         detail->since = mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since));
     if (config->node_label)
@@ -198,6 +224,9 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
         .has_nodes = some_node_has(r, config),
         .node_label = detail->label,
         .pool = &detail->room,
+        .stuck = &detail->offers.partitions,
+        .stuck_leaving = detail->offers.leaving,
+        .stuck_wanted = detail->offers.wanted,
     };
 }
 
@@ -214,6 +243,7 @@ static void controller_states_release(struct controller_states *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         vipu_pool_view_release(&all->details[i].room);
+        offers_release(&all->details[i].offers);
         mem_free(all->details[i].holders);
         mem_free(all->details[i].since);
         mem_free(all->details[i].label);
@@ -280,7 +310,7 @@ static void add_claims(const struct reconciler *r, struct job_cache *cache, stru
             .uid = cache->uid,
             .instance = cache->claims[i].instance,
             .priority = cache->priority,
-            .created_s = job->created_s,
+            .created_s = job_cache_queued_since_s(cache, job->created_s),
             .arrival = cache->arrival,
             .size = job->spec.ipus_per_instance,
             .is_ready = cache->claims[i].ready,
@@ -404,6 +434,8 @@ void grants_refresh(struct reconciler *r)
     pool_set_waiting(r->pool, ipu_queue.claims.count > 0);
     for (size_t i = 0; i < ipu_queue.claims.count; i++)
         update_claim(r, &ipu_queue, i);
+    for (size_t i = 0; i < ipu_queue.controller_states.count; i++)
+        offers_note_wanted(r, &ipu_queue.controller_states.details[i].offers);
     ipu_queue_release(&ipu_queue);
 }
 

@@ -99,7 +99,7 @@ static void reconcile(struct reconciler *r, const char *key)
         if (!plan_has(&plan, cache->write_rejected_op)) /* it is no longer wanted */
             mem_set_str(&cache->write_rejected, NULL);
         cache->details_since_ms = plan_details_since(&plan, cache->details_since_ms, loop_now_ms(r->loop));
-        grants_set(r, cache, &plan);
+        grants_set(r, job, cache, &plan);
     }
     act(r, key, job, cache, &plan);
 }
@@ -138,7 +138,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
-    r->with_claims.borrows_keys = true; /* the job caches own them */
+    r->with_claims.borrows_keys = r->with_offers.borrows_keys = true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;
@@ -176,11 +176,17 @@ void reconciler_free(struct reconciler *r)
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
     map_release(&r->with_claims);
+    map_release(&r->with_offers);
     map_release(&r->job_caches);
     map_release(&r->confirmed_gone);
     map_release(&r->executions);
     dry_run_cache_release(&r->dry_run_cache);
     mem_free(r);
+}
+
+uint32_t reconciler_largest_partition(const struct reconciler *r)
+{
+    return pool_largest_partition(r->pool);
 }
 
 cJSON *reconciler_queue(const struct reconciler *r)

@@ -167,10 +167,15 @@ static enum popdist_status take_mpi(void *opened, void *bytes, size_t *ret_size,
                                     struct popdist_error *error)
 {
     MPI_Status sent;
-    int done = 0, size = 0;
-    enum popdist_status status = check(MPI_Test(&self.control, &done, &sent), error);
+    int done = 0, size = 0, finalized = 0;
+    enum popdist_status status;
 
     (void)opened;
+    /* The engine's thread takes messages until PopDist is finalized; calling MPI_Test later would abort. */
+    (void)MPI_Finalized(&finalized);
+    if (finalized)
+        return fail_text(error, POPDIST_BROKEN, "MPI was finalized before PopDist");
+    status = check(MPI_Test(&self.control, &done, &sent), error);
     if (!status && done)
         status = check(MPI_Get_count(&sent, MPI_BYTE, &size), error);
     if (status || !done) {

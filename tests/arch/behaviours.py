@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "behaviours.md"
-ROW = re.compile(r"^\| ([B-D]?\d+) \| ([^|]+) \| ([^|]+) \|$")
-TEST = re.compile(r"^(?:TEST\((\w+)\)|def (test_\w+)\()", re.MULTILINE)
+ROW = re.compile(r"^\| ([B-D]?\d+[a-z]?) \| ([^|]+) \| ([^|]+) \|$")
+TEST = re.compile(r"^(?:TEST(?:_F)?\((?:\w+, \w+, )?(\w+)\)|def (test_\w+)\()", re.MULTILINE)
 WORLDS = re.compile(r"add_test\(NAME (sim[.a-z-]*\w)")
 NOT_APPLYING = "Does not apply"
 # The numbers of the checklist: jobs have none before theirs, then the Kubernetes client, API conventions, the chart.

@@ -6,7 +6,6 @@
  * sizes: the time of one decision, that is find, take and give back, or find and hear that there is no room.
  * One JSON line per row: {"ipus":N,"fill":PERCENT,"kind":"one domain","us":T,"fits":PERCENT,"asked":MEAN}. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/core/mem.h"

@@ -1,4 +1,4 @@
-"""tests/bench launch: what poprun adds to mpirun, from start to end of a whole run."""
+"""tests/bench launch: what poprun adds to mpirun, from start to end of a whole run; and how fast the lines of ranks pass."""
 import os
 import shutil
 import statistics
@@ -10,6 +10,9 @@ from measure import BUILD, build, say
 
 GOAL_MS = 30
 PROGRAM = ["true"]
+GOAL_MB_PER_S = 100
+LINES, WRITES, RANKS = 400, 2500, 2  # of 100 bytes: 100 MB of each rank
+WRITER = f"import os; text = (b'x' * 99 + b'\\n') * {LINES}\nfor _ in range({WRITES}): os.write(1, text)"
 
 
 def clean_environment():
@@ -46,10 +49,34 @@ def spread(values):
     return f"{min(values):9.1f} {statistics.median(values):6.1f} {max(values):6.1f}"
 
 
+def rate_of(command, environment):
+    """MB of lines per second, of all ranks together; mpirun's tags are not counted."""
+    start, lines = time.monotonic(), 0
+    process = subprocess.Popen([*command, "python3", "-ISc", WRITER], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    while chunk := process.stdout.read(1 << 20):
+        lines += chunk.count(b"\n")
+    status = process.wait()
+    took = time.monotonic() - start
+    if status or lines != LINES * WRITES * RANKS:
+        raise SystemExit(f"{' '.join(command)} ended with status {status} after {lines:,} of {LINES * WRITES * RANKS:,} lines")
+    return lines / 1e4 / took
+
+
+def measure_lines(rounds):
+    """A terminal keeps no lines whole; poprun and launcher pods use pipes, as ipu-launch does for mpirun here."""
+    mpirun = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-np", str(RANKS)]
+    rows = {"mpirun": mpirun, "whole lines": [str(BUILD / "launcher/ipu-launch"), "exec", "--", *mpirun]}
+    say(f"{RANKS} ranks write {LINES * WRITES * RANKS / 1e4:,.0f} MB in lines of 100 bytes; goal: {GOAL_MB_PER_S} MB/s with whole lines")
+    say(f"{'':12}{'MB/s, min median    max':>24}")
+    for name, command in rows.items():
+        say(f"{name:12}{spread([rate_of(command, clean_environment()) for _ in range(rounds)]):>24}")
+
+
 def run(options) -> int:
     if not shutil.which("mpirun"):
         raise SystemExit("there is no mpirun in PATH; deploy/prerequisites build installs it")
-    build("poprun", "poprun_numa_wrapper")
+    build("poprun", "poprun_numa_wrapper", "ipu-launch")
+    measure_lines(min(options.rounds, 5))
     say(f"{' '.join(PROGRAM)}, {options.rounds} pairs of runs; goal: poprun adds less than {GOAL_MS} ms (median of the pairs). "
         "CPU is that of all processes, and does not depend on how busy the machine is")
     say(f"{'':10}{'mpirun, ms':>23}{'poprun, ms':>23}{'poprun adds, ms':>23}{'ratio':>8}{'adds CPU, ms':>14}")

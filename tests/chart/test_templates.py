@@ -103,6 +103,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "log-format": "text",
         "partition-prefix": "p",
         "hold-seconds": "300",
+        "requeue-seconds": "60",
         "trouble-seconds": "30",
     }
     changed = arguments(manager(render(EVERYTHING), "ipu"))
@@ -122,6 +123,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "log-format": "json",
         "partition-prefix": "east",
         "hold-seconds": "60",
+        "requeue-seconds": "5",
         "trouble-seconds": "7",
         "admission": "ipu-admission",
         "admission-hosts": "ipu-webhook-svc.ipus.svc,ipu-webhook-svc.ipus,ipu-webhook-svc",

@@ -24,11 +24,15 @@ kind: IPUJob
 metadata: {name: train}
 spec:
   jobInstances: 1
-  ipusPerJobInstance: "4"
-  workers: {template: {spec: {containers: [{name: main, imaeg: train, volumeMounts: [{name: data, mountPath: /data}]}]}}}
+  ipusPerJobInstance: "12"
+  restartPolcy: {type: Never}
+  workers:
+    template:
+      spec:
+        containers: [{name: main, env: [{name: A, value: 1}], volumeMounts: [{name: data, mountPath: /data}]}]
 END
         # Until the API server's way to the webhooks is there.
-        until { kubectl apply --dry-run=server -f job.yaml 2>&1 || true; } | grep -q imaeg:; do sleep 0.2; done""",
+        until { kubectl apply --dry-run=server -f job.yaml 2>&1 || true; } | grep -q restartPolcy:; do sleep 0.2; done""",
     "docs/install.md#Install in an air-gapped cluster": """
         for image in ipu-operator ipu-launch; do cp "$(deploy/image build $image)" $image.tar; done""",
     "docs/upgrade.md#Uninstall": """

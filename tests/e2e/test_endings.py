@@ -100,6 +100,37 @@ def test_a_failure_is_named_and_the_ipus_go_back(stack, start):
     assert "something broke" in made.log()
 
 
+FAILS_WHEN_TOLD = f"echo \"rank $RANK begins\"; {UNTIL_TOLD}; echo this went wrong >&2; exit 3"
+
+
+def test_a_failed_worker_leaves_the_logs_of_its_peers(stack, start):
+    made = start(job("pair", FAILS_WHEN_TOLD, workersPerJobInstance="2"))
+    made.wait_for_state("Running")
+    made.let_end(1)
+    ended = made.wait_for_state("Failed")
+    assert [failure["pod"] for failure in ended["failures"]] == ["pair-worker-1"]
+    assert made.wait_log_kept(0).startswith("rank 0 begins")
+    assert "this went wrong" in made.log(1)
+    assert made.status["workersStatus"]["failed"] == 1, "its peer was stopped, and has not failed"
+    kube.wait_for("the partition is given back", lambda: not stack.partitions())
+
+
+def test_the_log_of_a_failed_attempt_is_readable_until_the_next_begins(start):
+    """And its last lines are in the status afterwards."""
+    made = start(job("again", FAILS_WHEN_TOLD, workersPerJobInstance="2",
+                     restartPolicy={"type": "OnFailure", "backOffLimit": 1}))
+    for attempt in range(2):
+        kube.wait_for(made.reported, lambda attempt=attempt: made.status.get("restartCount") == attempt)
+        made.wait_for_state("Running")
+        made.let_end(0)
+        made.wait_for_state("Restarting", "Failed")
+        assert "this went wrong" in made.log(0)
+        assert made.wait_log_kept(1).startswith("rank 1 begins")
+    ended = made.wait_for_reason("BackoffLimitExceeded")
+    assert [(failure["pod"], failure["attempt"]) for failure in ended["failures"]] == [("again-worker-0", 1), ("again-worker-0", 0)]
+    assert "this went wrong" in ended["failures"][1]["message"]
+
+
 def test_a_sidecar_does_not_keep_a_job_from_ending(start):
     beside = {"name": "beside", "restartPolicy": "Always", "image": IMAGE,
               "command": ["/bin/bash", "-c", "trap exit TERM; sleep 3600 & wait"]}

@@ -156,6 +156,30 @@ def test_the_network_policy_admits_what_a_job_needs_and_nothing_else(namespace, 
     made.wait_for_state("Completed")
 
 
+def test_ranks_meet_as_those_of_torch_and_know_all_workers(namespace, start):
+    """Whatever the network and the user; in the node's network gloo takes the interface of the pod's address."""
+    script = """
+for n in 0 1; do python3 -c "import socket, sys; socket.gethostbyname(sys.argv[1])" {0}-worker-$n && echo "rank $RANK knows worker $n"; done
+[ -z "$IPU_JOB_ADDRESS" ] || [ "${{GLOO_SOCKET_IFNAME:-lo}}" != lo ] || echo "gloo takes loopback"
+exec python3 -c '{1}'"""
+    user = {"runAsUser": 1000, "runAsGroup": 1000}
+    both = [start(mpi(name, script.format(name, MEET), pod={"hostNetwork": hosts, "securityContext": user}))
+            for name, hosts in (("own", False), ("nodes", True))]
+    for made in both:
+        made.wait_for_state("Completed", seconds=START_S)
+        assert untagged(launcher_log(namespace, made)) == [
+            f"hello from p-{made.name}-{namespace.namespace}-0", "met rank 1",
+            *(f"rank {rank} knows worker {n}" for rank in (0, 1) for n in (0, 1))]  # fmt: skip
+
+
+def test_mpirun_works_in_the_shell_of_a_plain_worker(namespace, start):
+    made = start(job("plain", UNTIL_TOLD))
+    made.wait_for_state("Running")
+    assert namespace("exec", "plain-worker-0", "--", "sh", "-c", "id -u; mpirun -np 1 echo started").split() == ["0", "started"]
+    made.let_end()
+    made.wait_for_state("Completed")
+
+
 # ---- two nodes
 
 
@@ -259,6 +283,28 @@ def test_deaths_that_end_a_job_and_free_its_ipus(stack, namespace, start):
     check_killed_rank(namespace, rank)
     check_killed_worker(namespace, worker)
     check_free(stack, rank)
+
+
+# Rank 0 talks on, rank 1 ends.
+BESIDE_A_TALKER = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then while :; do echo epoch; sleep 0.02; done; fi; '
+HOG = "python3 -IS -c 'b\"x\" * (1 << 30)'"
+LITTLE_MEMORY = {"resources": {"limits": {"memory": "96Mi"}}}
+
+
+def test_a_rank_that_dies_names_its_worker_its_signal_and_its_last_line(stack, start):
+    hungry = start(mpi("hungry", f"{BESIDE_A_TALKER} {HOG}", container=LITTLE_MEMORY))
+    crashed = start(mpi("crashed", BESIDE_A_TALKER + "sleep 1; echo the very last; sleep 1; kill -SEGV $BASHPID"))
+    failed = hungry.wait_for_state("Failed", seconds=START_S)
+    assert failed["reason"] == "OOMKilled", hungry.reported()
+    assert failed["lastMessage"].startswith("Worker pod hungry-worker-1 ran out of memory: the kernel killed 1 process; ")
+    assert [failure["pod"] for failure in failed["failures"]] == ["hungry-worker-1"] and failed["failures"][0]["outOfMemory"]
+    told_as_event(hungry, "OOMKilled")
+    failed = crashed.wait_for_state("Failed", seconds=START_S)
+    assert failed["reason"] == "ContainerFailed" and failed["failures"][0]["signal"] == signal.SIGSEGV
+    assert failed["lastMessage"] == ("Rank 1 on crashed-worker-1 was killed by SIGSEGV; container main of pod crashed-launcher "
+                                     "exited with code 139: the very last")
+    for made in (hungry, crashed):
+        check_free(stack, made)
 
 
 def wait_for_new_pods(made, before):

@@ -26,7 +26,7 @@ def test_the_interactive_example_is_held_for_kubectl_exec(stack, namespace):
     namespace("patch", "ipujob", "session", "--type=merge", "-p", json.dumps({"spec": {"interactive": {"ttl": 1}}}))
     ended = made.wait_for_state("Completed")
     assert (ended["reason"], ended["lastMessage"]) == ("InteractiveTTLExpired", "All instances done")
-    kube.wait_for("its pod has gone", lambda: not made.pods())
+    made.wait_log_kept()
     freed(stack, made)
 
 
@@ -53,11 +53,33 @@ def test_the_suspended_example_starts_when_it_is_resumed(stack, namespace):
 
 
 def test_a_job_is_stopped_at_its_deadline(stack, start):
-    made = start(job("endless", UNTIL_TOLD, activeDeadlineSeconds=3))
+    """Its program is asked to end, and its log stays, as far as it got."""
+    made = start(job("endless", f"trap 'echo saved; exit 0' TERM; echo began; {UNTIL_TOLD}", activeDeadlineSeconds=3))
     failed = made.wait_for_state("Failed")
     assert failed["reason"] == "DeadlineExceeded"
+    log = made.wait_log_kept().splitlines()
+    assert log[0] == "began" and log[-1] == "saved"
+    assert "failures" not in made.status, "no pod failed by itself"
+    freed(stack, made)
+
+
+def test_the_clean_pod_policy_deletes_what_was_stopped(stack, start):
+    made = start(job("swept", UNTIL_TOLD, activeDeadlineSeconds=3, cleanPodPolicy="All"))
+    assert made.wait_for_state("Failed")["reason"] == "DeadlineExceeded"
     kube.wait_for("its pod has gone", lambda: not made.pods())
     freed(stack, made)
+
+
+def test_a_removed_instance_leaves_its_log(stack, namespace, start):
+    made = start(job("shrinks", UNTIL_TOLD, instances=2))
+    made.wait_for_state("Running")
+    namespace("scale", "ipujob", "shrinks", "--replicas=1")
+    log = made.wait_log_kept(1)
+    kube.wait_for("its IPUs are free", lambda: len([one for one in stack.partitions() if "-shrinks-" in one]) == 1)
+    assert log.startswith("partition p-shrinks-")
+    made.let_end()
+    made.wait_for_state("Completed")
+    assert made.log(1) == log
 
 
 def test_a_finished_job_is_deleted_at_once_if_it_says_so(stack, start):
@@ -88,6 +110,15 @@ def test_a_container_that_runs_out_of_memory_says_so(stack, start):
     assert failed["reason"] == "OOMKilled", made.reported()
     failure = failed["failures"][0]
     assert failure["outOfMemory"] is True and failure["exitCode"] == 137 and failure["node"]
+    freed(stack, made)
+
+
+def test_a_child_that_runs_out_of_memory_says_so(stack, start):
+    """The container's own program ends by itself, as one does whose helper has gone."""
+    made = start(job("parent", "python3 -IS -c 'b\"x\" * (1 << 30)'; exit 3", container={"resources": {"limits": {"memory": "48Mi"}}}))
+    failed = made.wait_for_state("Failed")
+    assert failed["reason"] == "OOMKilled" and failed["failures"][0]["exitCode"] == 3, made.reported()
+    assert "ipu-launch: this container ran out of memory: the kernel killed 1 process" in made.log()
     freed(stack, made)
 
 

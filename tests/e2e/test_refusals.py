@@ -12,6 +12,7 @@ def test_a_pod_template_that_the_api_server_refuses(stack, namespace, start):
                                                           "ports": [{"containerPort": 99999}]}))
     ended = made.wait_for_state("Failed")
     assert ended["reason"] == "InvalidPodTemplate"
+    namespace("wait", "--for=condition=Finished", "ipujob/refused", "--timeout=10s")  # which either end sets
     message = made.condition("Failed")["message"]
     assert "spec.containers[0].imagePullPolicy" in message and "Sometimes" in message
     assert "spec.containers[0].ports[0].containerPort" in message

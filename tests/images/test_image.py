@@ -69,7 +69,7 @@ def built(tmp_path):
     """A build folder with small programs under the names of ours."""
     folder = tmp_path / "build"
     for name, flags in [("ipu-operator", []), ("vipu-server", ["-lsqlite3"]), ("vipu", []), ("ipu-launch", ["-static"]),
-                        ("ipu-tools", ["-static"])]:
+                        ("ipu-tools", ["-static"]), ("ipu-nopty.so", ["-shared", "-fPIC", "-nostdlib"])]:
         place = folder / name.split("-")[0]
         place.mkdir(parents=True, exist_ok=True)
         source = tmp_path / f"{name}.c"
@@ -150,10 +150,15 @@ def test_an_unknown_image_is_refused_by_name():
 # ---- the images ----------------------------------------------------------------------------------------------------
 
 
-def test_operator_image_runs_in_an_empty_root(built, tmp_path):
-    done = run("build", "ipu-operator", "--build-dir", built, "--output", tmp_path / "image.tar",
-               XDG_CACHE_HOME=str(tmp_path / "cache"))
+def made(built, tmp_path, command, name, *words):
+    """What a command of images says about the image of this name."""
+    done = run(command, name, "--build-dir", built, *words, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_operator_image_runs_in_an_empty_root(built, tmp_path):
+    made(built, tmp_path, "build", "ipu-operator", "--output", tmp_path / "image.tar")
     manifest, config, layer = layer_of(tmp_path / "image.tar")
     assert manifest["RepoTags"] == [f"docker.io/ipu-operator/ipu-operator:{build.version()}"]
     assert config["config"]["Entrypoint"] == ["/usr/bin/ipu-operator"]
@@ -166,26 +171,21 @@ def test_operator_image_runs_in_an_empty_root(built, tmp_path):
 
 
 def test_image_of_the_simulated_controller_has_its_client(built, tmp_path):
-    done = run("build", "vipu-server", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
-    assert done.returncode == 0, done.stderr
-    root = unpacked(done.stdout.strip(), tmp_path / "root")
+    archive = made(built, tmp_path, "build", "vipu-server")
+    root = unpacked(archive, tmp_path / "root")
     for name in ["vipu-server", "vipu"]:
         ran = subprocess.run(["chroot", root, f"/usr/bin/{name}"], capture_output=True, text=True, check=True)
         assert ran.stdout == f"{name}\n"
 
 
-def test_launcher_image_holds_two_static_files(built, tmp_path):
-    done = run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
-    assert done.returncode == 0, done.stderr
-    _, _, layer = layer_of(done.stdout.strip())
+def test_launcher_image_holds_two_static_files_and_a_library_without_dependencies(built, tmp_path):
+    _, _, layer = layer_of(made(built, tmp_path, "build", "ipu-launch"))
     files = [member.name for member in layer if member.isfile()]
-    assert [name for name in files if not name.startswith("usr/share/doc/")] == ["ipu-launch", "ipu-tools"]
+    assert [name for name in files if not name.startswith("usr/share/doc/")] == ["ipu-launch", "ipu-nopty.so", "ipu-tools"]
 
 
 def materials(built, tmp_path, name):
-    done = run("sbom", name, "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(made(built, tmp_path, "sbom", name))
 
 
 def test_materials_are_the_packages_of_every_library(built, tmp_path):
@@ -196,8 +196,7 @@ def test_materials_are_the_packages_of_every_library(built, tmp_path):
     assert all(package["versionInfo"] for package in packages.values())
     contained = {relation["relatedSpdxElement"] for relation in output["relationships"] if relation["relationshipType"] == "CONTAINS"}
     assert contained == {package["SPDXID"] for package in packages.values()} - {packages["vipu-server"]["SPDXID"]}
-    done = run("build", "vipu-server", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache"))
-    _, _, layer = layer_of(done.stdout.strip())
+    _, _, layer = layer_of(made(built, tmp_path, "build", "vipu-server"))
     assert "usr/share/doc/libsqlite3-0/copyright" in layer.getnames()
 
 
@@ -211,19 +210,19 @@ def test_same_programs_give_the_same_image_and_others_another(built, tmp_path):
     def digest(archive):
         return hashlib.sha256(archive.read_bytes()).hexdigest()
 
-    def made():
-        return Path(run("build", "ipu-launch", "--build-dir", built, XDG_CACHE_HOME=str(tmp_path / "cache")).stdout.strip())
+    def launcher():
+        return Path(made(built, tmp_path, "build", "ipu-launch"))
 
-    first = digest(made())
+    first = digest(launcher())
     shutil.rmtree(tmp_path / "cache")
-    again = made()
+    again = launcher()
     assert digest(again) == first
     shutil.copyfile(built / "vipu" / "vipu", built / "ipu" / "ipu-launch")
-    assert digest(made()) != first
+    assert digest(launcher()) != first
     assert digest(again) == first, "who was told of it may be about to load it"
     os.utime(again, (0, 0))
     shutil.copyfile(built / "vipu" / "vipu-server", built / "ipu" / "ipu-launch")
-    assert made().exists() and not again.exists()
+    assert launcher().exists() and not again.exists()
 
 
 def test_examples_image_has_what_jobs_use(examples, tmp_path):

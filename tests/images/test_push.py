@@ -64,7 +64,7 @@ def registry(tmp_path_factory):
 def launcher(tmp_path):
     """A build folder with something under the names of the launcher's programs."""
     (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
-    for name in ["ipu-launch", "ipu-tools"]:
+    for name in ["ipu-launch", "ipu-tools", "ipu-nopty.so"]:
         subprocess.run(["gcc", "-static", "-o", tmp_path / name, tmp_path / "main.c"], check=True)
     return tmp_path
 

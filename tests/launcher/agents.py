@@ -50,7 +50,7 @@ class Job:
         return {
             **CLEAN, "IPU_JOB_UID": JOB, "IPU_JOB_ATTEMPT": str(ATTEMPT), "IPU_JOB_WORKERS": str(len(self.names)),
             "IPU_JOB_WORKER_INDEX": str(index), "IPU_JOB_IPUS_PER_INSTANCE": str(len(self.names)),
-            "IPU_JOB_AGENT_PORT": str(PORT), "IPU_JOB_AGENT_ADDRESS": address(index),
+            "IPU_JOB_AGENT_PORT": str(PORT), "IPU_JOB_ADDRESS": address(index),
             "IPU_JOB_KEY_FILE": str(self.folder / "keys" / str(index)), "TMPDIR": str(self.folder / f"tmp-{index}"), **more,
         }  # fmt: skip
 
@@ -101,10 +101,10 @@ class Job:
         out, err = client.communicate(input, timeout=timeout)
         return client.returncode, out.decode(), err.decode()
 
-    def run(self, *words, timeout=processes.DEADLINE_S, within=(), **env):
+    def run(self, *words, timeout=processes.DEADLINE_S, within=(), text=True, **env):
         """`ipu-launch run -- WORDS` in the launcher pod, to its end; `within` is a command that runs it."""
         return subprocess.run([*within, str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)  # fmt: skip
+                              stdin=subprocess.DEVNULL, capture_output=True, text=text, timeout=timeout)  # fmt: skip
 
     def start_run(self, *words, mode="child", **env):
         words = [str(self.launcher), "run", "--", *words]

@@ -14,6 +14,8 @@ import processes
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "lib"))
 
+from open_mpi import open_mpi_5  # noqa: E402, F401
+
 # What is started from here begins with no signal ignored, even if this is run by nohup or in the background of a script.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) == signal.SIG_IGN:

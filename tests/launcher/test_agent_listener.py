@@ -175,7 +175,7 @@ def test_ready_means_this_pods_own_agent(job, call):
     assert "is not ready" in call("agent-ready", env=one.worker_env(0)).stderr
     one.start_agent(0)
     one.ready(0)
-    done = call("agent-ready", env=one.worker_env(1, IPU_JOB_AGENT_ADDRESS=address(0)))
+    done = call("agent-ready", env=one.worker_env(1, IPU_JOB_ADDRESS=address(0)))
     assert done.returncode == 125 and done.stderr.startswith("ipu-launch: the agent of this pod is not ready: ")
     assert one.call("echo in")[1] == "in\n"
     assert refusals(one) == ["wrong worker"]
@@ -185,7 +185,7 @@ def test_ready_means_this_pods_own_agent(job, call):
     "env, output",
     [
         ({"IPU_JOB_AGENT_PORT": "0"}, "IPU_JOB_AGENT_PORT must be a port from 1 to 65535; it is set by the operator"),
-        ({"IPU_JOB_AGENT_ADDRESS": "worker"}, 'IPU_JOB_AGENT_ADDRESS="worker": expected an IPv4 or IPv6 address'),
+        ({"IPU_JOB_ADDRESS": "worker"}, 'IPU_JOB_ADDRESS="worker": expected an IPv4 or IPv6 address'),
         ({"IPU_JOB_KEY_FILE": "/etc/hostname"}, "invalid key /etc/hostname: expected 32 bytes"),
         ({"IPU_JOB_KEY_FILE": "/nowhere"}, "cannot read the key /nowhere, which is mounted by the operator: No such file or directory"),
         ({"IPU_JOB_ATTEMPT": "-1"}, "job identity missing: IPU_JOB_ATTEMPT must be set by the operator"),

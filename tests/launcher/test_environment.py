@@ -29,13 +29,19 @@ WANTED = {
 }
 
 
+def of_mpirun(launcher):
+    """How mpirun starts ranks, in every pod."""
+    rank = f"{launcher} rank --"
+    return {"OMPI_MCA_orte_fork_agent": rank, "PRTE_MCA_odls_base_exec_agent": rank, "OMPI_MCA_orte_tag_output": "1"}
+
+
 def entries(text):
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
 def test_run_exec_and_env_agree(call, launcher):
     env = {**SHAPE, "PATH": "/usr/bin:/bin", "HOME": "/root"}
-    path = {"PATH": f"/usr/bin:/bin:{launcher.parent}"}
+    path = {"PATH": f"/usr/bin:/bin:{launcher.parent}", **of_mpirun(launcher)}
     kept = {name: value for name, value in env.items() if not name.startswith("IPU_DEFAULT_")}
 
     assert entries(call("env", env=env).stdout) == {**WANTED, **path}
@@ -64,7 +70,8 @@ def test_the_images_programs_win_over_the_launchers(call, launcher, tmp_path):
 
 def test_an_empty_environment(call, launcher):
     done = call("run", "--", "env", env={})
-    assert done.stdout == f"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{launcher.parent}\n"
+    path = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{launcher.parent}"
+    assert entries(done.stdout) == {"PATH": path, **of_mpirun(launcher)}
 
 
 def test_a_large_environment_and_arguments(call):

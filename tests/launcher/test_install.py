@@ -14,7 +14,8 @@ from processes import DEADLINE_S, as_init
 NOBODY = 65534
 TOOLS = "ipu-tools"
 LINKS = {"gc-info", "gc-monitor", "poprun", "poprun_numa_wrapper", "vipu"}
-INSTALLED = {"ipu-launch", TOOLS, *LINKS}
+FILES = {"ipu-launch", TOOLS, "ipu-nopty.so"}
+INSTALLED = FILES | LINKS
 
 
 def read(folder):
@@ -32,7 +33,7 @@ def read_installed(folder):
 
 def whole(launcher):
     """What an installation consists of."""
-    programs = {name: (launcher.parent / name).read_bytes() for name in ["ipu-launch", TOOLS]}
+    programs = {name: (launcher.parent / name).read_bytes() for name in FILES}
     return programs | dict.fromkeys(LINKS, Path(TOOLS))
 
 

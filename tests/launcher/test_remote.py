@@ -175,6 +175,6 @@ def test_what_cannot_work_is_reported_in_one_line(job, call, words, env, output)
 
 def test_ipv6(job):
     one = job()
-    one.start_agent(IPU_JOB_AGENT_ADDRESS="::1", IPU_JOB_AGENT_PORT=str(20000 + os.getpid() % 10000))
+    one.start_agent(IPU_JOB_ADDRESS="::1", IPU_JOB_AGENT_PORT=str(20000 + os.getpid() % 10000))
     env = one.launcher_env(IPU_JOB_HOSTS=f"job-worker-0=[::1]:{20000 + os.getpid() % 10000}")
-    assert one.call("echo $IPU_JOB_AGENT_ADDRESS", env=env) == (0, "::1\n", "")
+    assert one.call("echo $IPU_JOB_ADDRESS", env=env) == (0, "::1\n", "")

@@ -99,7 +99,7 @@ class TestNotStarted:
 
 @pytest.mark.parametrize(
     "words",
-    [(), ("walk",), ("run",), ("run", "--"), ("run", "-x"), ("exec",), ("env", "x"), ("hold", "x"), ("install",), ("install", "a", "b")],
+    [(), ("walk",), ("run",), ("run", "--"), ("run", "-x"), ("exec",), ("env", "x"), ("hold", "x"), ("install",), ("install", "a", "b", "c"), ("rank",), ("rank", "--master"), ("daemon",)],
 )
 def test_wrong_words(call, words):
     done = call(*words)

@@ -38,6 +38,21 @@ struct check_at {
     }                                                                                                        \
     static void name(void)
 
+/* A test with a fixture: a struct KIND that KIND_init() fills before the test and KIND_release() empties
+ * after it.
+ *
+ *     TEST_F(world, w, an_event_moves_the_position) { event(w, ADDED("11")); } */
+#define TEST_F(kind, var, name)                                                                              \
+    static void name##_with(struct kind *var);                                                               \
+    TEST(name)                                                                                               \
+    {                                                                                                        \
+        struct kind fixture;                                                                                 \
+        kind##_init(&fixture);                                                                               \
+        name##_with(&fixture);                                                                               \
+        kind##_release(&fixture);                                                                            \
+    }                                                                                                        \
+    static void name##_with(struct kind *var)
+
 /* for each row of an array: CHECK_ROWS(row, rows) { CHECK_INT_EQ(row->got, row->want); } */
 #define CHECK_ROWS(row, rows)                                                                                \
     for (const __typeof__((rows)[0]) *row = (rows);                                                          \

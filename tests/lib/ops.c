@@ -40,7 +40,7 @@ static char *op_tell(const struct op *op)
 void plan_describe(const struct plan *plan, struct strv *out)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        if (plan->ops[i].kind != OP_CLAIM)
+        if (plan->ops[i].kind != OP_CLAIM && plan->ops[i].kind != OP_OFFER)
             strv_push_take(out, op_tell(&plan->ops[i]));
     }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -87,15 +88,68 @@ void pair(unsigned index)
     }
 }
 
+/* As kernels of graphcore/tensorflow call them:
+ * tensorflow/compiler/plugin/poplar/kernels/popdist/broadcast.cc and all_reduce.cc at e717307a7c1f. */
+void sequential(unsigned instances, unsigned index)
+{
+    std::int32_t sum = 1, first = static_cast<std::int32_t>(index);
+    std::vector<std::int32_t> all(instances);
+
+    popdist::collectives::sequential::broadcast(&first, 1, poplar::INT);
+    popdist::collectives::sequential::allReduceSum(&sum, 1, poplar::INT);
+    popdist::collectives::sequential::allReduceSum(&sum, 1, poplar::INT);
+    popdist::collectives::sequential::allGather(&sum, all.data(), 1, poplar::INT);
+    expect(first == 0, "sequential::broadcast");
+    for (auto element : all)
+        expect(element == static_cast<std::int32_t>(instances * instances), "sequential::allGather");
+}
+
+std::int32_t sum_of_ones(const std::string &key)
+{
+    std::int32_t one = 1;
+
+    popdist::collectives::allReduceSum(&one, 1, poplar::INT, key);
+    return one;
+}
+
+/* The id is optional (docs.graphcore.ai, poprun-user-guide, api_cpp.html): then it is that of all operations
+ * without another one. */
+void withoutName(unsigned instances, unsigned index)
+{
+    std::set<std::uint32_t> all;
+
+    for (std::uint32_t i = 0; i < instances; i++)
+        all.insert(i);
+    popdist::registerCommunicator({0, 1});
+    if (index < 2) {
+        expect(sum_of_ones(popdist::defaultCommunicatorId()) == 2, "the default communicator");
+        expect(sum_of_ones("key") == 2, "a key in the default communicator");
+    } else {
+        try {
+            (void)sum_of_ones("key");
+            expect(false, "an instance outside of the default communicator went unnoticed");
+        } catch (const popdist::popdist_error &error) {
+            expect(std::string(error.what()).find("is not one of communicator \"popdist.default\"") !=
+                       std::string::npos,
+                   error.what());
+        }
+    }
+    popdist::registerCommunicator({0, 1});
+    popdist::registerCommunicator(all);
+    expect(sum_of_ones(popdist::defaultCommunicatorId()) == static_cast<std::int32_t>(instances),
+           "the default communicator of all");
+}
+
 void misuse()
 {
+    popdist::init(); /* nothing */
     try {
-        popdist::init();
+        popdist::initializeBackend();
     } catch (const popdist::popdist_error &error) {
         expect(error.status() == POPDIST_MISUSE, error.what());
         return;
     }
-    throw std::runtime_error("a second init went unnoticed");
+    throw std::runtime_error("a second start went unnoticed");
 }
 
 #ifdef POPDIST_HAS_POPLAR
@@ -125,8 +179,11 @@ void all(unsigned instances, unsigned index)
     gather(instances, index);
     mismatch(instances, index);
     threads(instances, index);
-    if (instances > 1)
+    sequential(instances, index);
+    if (instances > 1) {
         pair(index);
+        withoutName(instances, index);
+    }
     misuse();
     popdist::run(engine, 7, "step");
     expect(engine.program == 7, "run");
@@ -141,6 +198,7 @@ int main()
         popdist::init();
         all(popdist::getNumInstances(), popdist::getInstanceIndex());
         popdist::finalizeBackend();
+        popdist::finalizeBackend(); /* nothing */
         expect(!popdist::isBackendInitialized(), "finalizeBackend");
     } catch (const std::exception &error) {
         std::cerr << error.what() << std::endl;

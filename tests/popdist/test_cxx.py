@@ -30,7 +30,8 @@ def test_poplars_own_types_are_used_where_it_is_installed(compiled):
 def test_all_operations_under_mpirun(compiled, instances):
     """On record: isBackendInitialized tells; registerCommunicator(participants, id) is called by all instances alike;
     errors are popdist::popdist_error; broadcast(data, n, type, root, id) in place; allGather(in, out, n, type, id,
-    inplace), where in is null when the block is in its place; an id names a communicator, or else keys the operation."""
+    inplace), where in is null when the block is in its place; an id names a communicator, or else keys the operation;
+    release 3.0 had collectives::parallel and collectives::sequential."""
     program = compiled("collectives.cpp", "g++", "-std=c++11", "-pthread")
     assert runs.mpirun(instances, [program]) == "good\n" * instances
 

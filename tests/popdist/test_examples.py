@@ -51,3 +51,15 @@ def test_the_loss_curve_is_the_same_on_any_number_of_instances(site, digits):
     for count in (2, 4):
         assert curves[count] == pytest.approx(curves[1], abs=2e-4), printed
         assert f"{count} instances" in printed[count] and "done: " in printed[count]
+
+
+def test_any_number_of_replicas_and_of_instances_learns_the_same(site, digits):
+    """The batches cannot be divided evenly by 3: each part counts by its images."""
+    def curve(*words):
+        printed = runs.mpirun(1, [sys.executable, *words, "--data", digits, "--epochs", "4"], PYTHONPATH=site,
+                              PYTHONDONTWRITEBYTECODE=1)
+        return [float(loss) for loss in re.findall(r"loss (\S+)", printed)]
+
+    alone = curve(EXAMPLES / "digits" / "digits_distributed.py")
+    for replicas in (1, 3, 4):
+        assert curve(EXAMPLES / "digits" / "digits.py", "--replicas", replicas) == pytest.approx(alone, abs=2e-4), replicas

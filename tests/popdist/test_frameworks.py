@@ -40,18 +40,23 @@ def test_poptorch_options_follow_the_launcher(both):
     )  # fmt: skip
 
 
-def test_poptorch_options_work_alone(both):
-    """On record: without poprun it is process 0 of 1."""
-    code = "import popdist.poptorch as p; d = p.Options(ipus_per_replica=1).Distributed; print(d.processId, d.numProcesses)"
-    assert python(both, code) == "0 1\n"
+@pytest.mark.parametrize("ipus", [1, 2])
+def test_poptorch_options_work_alone(both, ipus):
+    """On record: without poprun it is process 0 of 1. graphcore/poptorch tests/popdist_test.py makes them with two IPUs
+    per replica; the device is then PopTorch's choice."""
+    code = (
+        f"import popdist.poptorch; opts = popdist.poptorch.Options(ipus_per_replica={ipus})\n"
+        "print(opts.Distributed.processId, opts.Distributed.numProcesses, opts.toDict()['ipu_id'])\n"
+    )
+    assert python(both, code) == "0 1 None\n"
 
 
 @pytest.mark.parametrize("call", ["useIpuId(1)", "replicationFactor(1)", "Distributed.disable()",
-                                  "Distributed.setEnvVarNames('a', 'b')", "Distributed.configureProcessId(0, 1)"])  # fmt: skip
+                                  "Distributed.setEnvVarNames('a', 'b')", "Distributed.configureProcessId(1)"])  # fmt: skip
 def test_poptorch_options_refuse_what_the_launcher_has_decided(both, call):
     """On record: Cannot call `X` with popdist.poptorch.Options, for useIpuId, replicationFactor, Distributed.disable,
-    setEnvVarNames and configureProcessId."""
-    output = python(both, f"import popdist.poptorch as p; p.Options().{call}", expect=1)
+    setEnvVarNames and configureProcessId. So does graphcore/poptorch tests/popdist_test.py, without poprun."""
+    output = python(both, f"import popdist.poptorch as p; p.Options(ipus_per_replica=2).{call}", expect=1)
     assert f"RuntimeError: Cannot call `{call.split('(')[0]}` with popdist.poptorch.Options" in output
 
 
@@ -89,20 +94,63 @@ def test_popart_device_is_this_instances(both):
     assert "device 26 cannot be acquired; see with gc-monitor" in output
 
 
-def test_tensorflow_config_follows_the_launcher(both):
-    """On record: set_ipu_config(config, ipus_per_replica, configure_device) sets device and process, and returns the
-    config."""
+def test_popart_device_alone_is_any_that_is_free(both):
+    """graphcore/popart python/popxl/python_files/utils.py asks for it without poprun too."""
     code = (
-        "import types, popdist.tensorflow\n"
-        "c = types.SimpleNamespace(multi_replica_distribution=types.SimpleNamespace(), configured=0)\n"
-        "def configure(): c.configured += 1\n"
-        "c.configure_ipu_system = configure\n"
-        "assert popdist.tensorflow.set_ipu_config(c, 2) is c\n"
-        "popdist.tensorflow.set_ipu_config(c, ipus_per_replica=2, configure_device=False)\n"
-        "d = c.multi_replica_distribution\n"
-        "print(c.select_ipus, d.process_count, d.process_index, c.configured)\n"
+        "import popart, popdist.popart\n"
+        "one = popdist.popart.getDevice(connectionType=popart.DeviceConnectionType.OnDemand)\n"
+        "print(one.id, one.connection.name, popdist.popart.getDevice(2).id)\n"
+        "popdist.popart.getDevice(64)\n"
     )
-    assert python(both, code, **INSTANCE) == "[27] 4 3 1\n"
+    output = python(both, code, expect=1)
+    assert output.startswith("1 OnDemand 24\n")
+    assert "a device of 64 IPUs cannot be acquired; see with gc-monitor" in output
+
+
+CONFIG = (
+    "import popdist.tensorflow\n"
+    "from tensorflow.python import ipu\n"
+    "config = ipu.config.IPUConfig()\n"
+)  # fmt: skip
+CONFIGURE = "config.configure_ipu_system()\nprint(*ipu.config.systems)\n"
+
+
+@pytest.mark.parametrize("call", [
+    # graphcore/examples tutorials/feature_examples/tensorflow2/popdist/popdist_training.py
+    "popdist.tensorflow.set_ipu_config(config)",
+    # graphcore/tensorflow tensorflow/python/ipu/horovod/poprun_popdist_strategy_test.py
+    "popdist.tensorflow.set_ipu_config(config, ipus_per_replica=2)",
+    # graphcore/examples nlp/bert/tensorflow2/utilities/ipu_utils.py
+    "popdist.tensorflow.set_ipu_config(config, ipus_per_replica=2, configure_device=True)",
+    # graphcore/examples vision/cnns/tensorflow2/ipu_config.py
+    "popdist.tensorflow.set_ipu_config(config=config, ipus_per_replica=2, configure_device=True)",
+    # graphcore/examples vision/cnns/tensorflow2/tests_serial/test_distributed_training.py
+    "config = popdist.tensorflow.set_ipu_config(config, ipus_per_replica=popdist.getNumIpusPerReplica(), configure_device=True)",
+])  # fmt: skip
+def test_tensorflow_config_follows_the_launcher(both, call):
+    """On record: set_ipu_config(config, ipus_per_replica, configure_device) sets device and process, and returns the
+    config. The callers configure the system themselves, once, after it. The options are those of graphcore/tensorflow
+    tensorflow/python/ipu/config.py: experimental.multi_replica_distribution.process_count and process_index."""
+    assert python(both, CONFIG + call + "\n" + CONFIGURE, **INSTANCE) == "([27], 4, 3)\n"
+
+
+@pytest.mark.parametrize("before,devices", [
+    # graphcore/examples vision/cnns/tensorflow1/training/train.py and validation.py, nlp/bert/tensorflow1/run_pretraining.py
+    ("config.select_ipus = [popdist.getDeviceId()]", "[27]"),
+    # graphcore/examples vision/yolo_v3/tensorflow1/train.py with ipu_utils.py: a number, not a list
+    ("config.select_ipus = popdist.getDeviceId(2)", "27"),
+    ("config.select_ipus = [5]", "[5]"),
+    ("config.auto_select_ipus = 4", "4"),
+])  # fmt: skip
+def test_tensorflow_config_leaves_devices_alone_when_told(both, before, devices):
+    """With configure_device=False the programs have chosen the devices before."""
+    call = f"{before}\nconfig = popdist.tensorflow.set_ipu_config(config, 2, configure_device=False)\n"
+    assert python(both, CONFIG + call + CONFIGURE, **INSTANCE) == f"({devices}, 4, 3)\n"
+
+
+def test_tensorflow_config_works_alone(both):
+    """Without poprun, any free IPUs: no launcher says which device it is."""
+    assert python(both, f"{CONFIG}popdist.tensorflow.set_ipu_config(config, 2)\n{CONFIGURE}") == "(2, 1, 0)\n"
 
 
 @pytest.mark.parametrize("call", ["poptorch.Options(4)", "popart.getDevice(4)", "tensorflow.set_ipu_config(None, 4)"])

@@ -60,6 +60,16 @@ def test_training_gives_all_ranks_the_same_weights(hvd, words):
     assert {model for *_, model in found} == {"[2.0, -1.0, 0.5] [3.0] True"}
 
 
+@pytest.mark.parametrize("since_2_3", [(), ("since-2.3",)])
+@pytest.mark.parametrize("maker", ["popart", "horovod"])
+def test_all_ranks_get_the_roots_weights(hvd, maker, since_2_3):
+    """Without hostAllReduce, as graphcore/examples call it: nlp/bert/popart/bert.py and
+    speech/transformer_transducer/popart/training/conf_utils.py (with DistributedTrainingSession, under poprun). Releases
+    since 2.3 of graphcore/popart have no host reduction: python/popart/popart_core/popart.cpp."""
+    printed = runs.mpirun(2, [sys.executable, MAIN / "weights.py", maker, "1", *since_2_3], PYTHONPATH=hvd)
+    assert sorted(printed.splitlines()) == [f"rank {rank} has [2.0, 2.0, 2.0] [11.0]" for rank in range(2)]
+
+
 def test_one_process_trains_alone(hvd):
     code = (MAIN / "train.py").read_text()
     assert "rank 0 of 1" in python(hvd, code)
@@ -116,6 +126,13 @@ def test_horovodrun_helps(hvd):
 def test_processes_that_do_not_find_each_other_report_it(hvd):
     messages = python(hvd, "import horovod.popart as hvd; hvd.init()", expect=1, HOROVOD_SIZE="2")
     assert "the launcher started 2 processes, but only 1 can communicate; start them with mpirun" in messages
+
+
+def test_horovod_and_popdist_are_started_in_any_order(hvd):
+    """As in test_starting_and_ending_again_does_nothing."""
+    code = "import popdist, horovod.popart as hvd\nhvd.init(); popdist.init(); hvd.init(); print(hvd.size())\n"
+    end = "hvd.shutdown(); popdist.finalizeBackend(); hvd.shutdown()"
+    assert python(hvd, code + end) == "1\n"
 
 
 @pytest.mark.parametrize("code,says", [

@@ -97,6 +97,20 @@ def test_a_stopped_instance_is_named(site):
 
 
 @pytest.mark.parametrize("transport", ["self,vader", "self,tcp"])
+def test_a_late_instance_fails_with_all_others(site, tmp_path, transport):
+    """Whatever the size, and the same id can be used again."""
+    sizes = ["8", "2048", "2049", "1000000"]
+    printed = runs.mpirun(3, [sys.executable, MAIN / "too_late.py", tmp_path, *sizes], transport=transport, PYTHONPATH=site,
+                          POPDIST_COLLECTIVE_TIMEOUT=1)  # fmt: skip
+    lines = printed.splitlines()
+    assert lines.count("together 3") == 3, printed
+    late = r'all-reduce "step": (instance 2 did not join within 1 s|instance [01] timed out)'
+    for size in sizes:
+        found = [line for line in lines if re.fullmatch(f"{size} {late}", line)]
+        assert len(found) == 3, printed
+
+
+@pytest.mark.parametrize("transport", ["self,vader", "self,tcp"])
 def test_data_goes_through_shared_memory_and_tcp(site, transport):
     printed = runs.mpirun(2, [sys.executable, MAIN / "collectives.py"], PYTHONPATH=site, transport=transport)
     assert printed == "good\n" * 2
@@ -114,6 +128,57 @@ def test_an_instance_that_ends_in_the_middle_ends_the_run(site, how, seconds, sa
     )  # fmt: skip
     assert done.returncode != 0
     assert says in done.stderr
+
+
+@pytest.mark.parametrize("threads", [(), ("daemon",), ("joined",)])
+@pytest.mark.parametrize("code,status,says", [
+    ("sys.exit('no data found')", 1, "no data found"),
+    ("exit(3)", 3, ""),
+    ("1 / 0", 1, "ZeroDivisionError"),
+])  # fmt: skip
+def test_an_instance_that_fails_ends_the_run_with_its_status(site, code, status, says, threads):
+    """The others wait for it without limit, and so do threads of its own."""
+    assert says in ended(site, status, code, *threads)
+
+
+@pytest.mark.parametrize("code,status", [("raise SystemExit(3)", 3), ("sys.exit(0)", 1)])
+def test_an_instance_that_ends_while_another_waits_for_it_ends_the_run(site, code, status):
+    says = 'cannot finalize: instance 0 waits for this instance in barrier "popdist.synchronize"'
+    assert says in ended(site, status, code)
+
+
+def ended(site, status, *words):
+    """What the run wrote to standard error before it ended with this status."""
+    done = subprocess.run(
+        runs.mpirun_words(2, [sys.executable, MAIN / "ends.py", *words], PYTHONPATH=site, POPDIST_COLLECTIVE_TIMEOUT=3600),
+        env=runs.clean_environment(), capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    return done.stderr
+
+
+# The library's locks may be held in the child for ever, by threads that it does not have.
+IN_A_CHILD = """
+import popdist._ending as ending
+class Library:
+    isBackendInitialized = staticmethod(lambda: True)
+    stop_collectives = staticmethod(lambda reason: os.write(1, b"stopped in the child"))
+own, ending._popdist = ending._popdist, Library
+if os.fork() == 0:
+    sys.exit(3)
+os.wait()
+ending._popdist = own
+"""
+
+
+@pytest.mark.parametrize("code", [
+    "try: sys.exit(3)\nexcept SystemExit: pass",
+    "try: 1 / 0\nexcept ZeroDivisionError: sys.excepthook(*sys.exc_info())",
+    "thread = threading.Thread(target=sys.exit, args=(3,)); thread.start(); thread.join()",
+    IN_A_CHILD,
+])  # fmt: skip
+def test_what_somebody_catches_ends_nothing(site, code):
+    assert runs.mpirun(2, [sys.executable, MAIN / "ends.py", code], PYTHONPATH=site) == "good\n" * 2
 
 
 def test_a_package_without_its_mpi_backend_says_so(site, tmp_path):
@@ -145,7 +210,7 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.registerCommunicator({0}, 'mine')", "choosing instances requires popdist_init() first"),
     ("popdist.finalizeBackend()", "nothing to finalize: no backend is registered"),
     ("popdist.initializeBackend()", "no backend is registered"),
-    ("popdist.init(); popdist.init()", "the backend is already initialized"),
+    ("popdist.init(); popdist.initializeBackend()", "the backend is already initialized"),
     ("popdist.init(); popdist.finalizeBackend(); popdist.init()", "cannot be started again in the same process"),
     ("popdist.registerBackend('/nowhere.so')", "/nowhere.so: cannot open shared object file"),
     ("popdist.registerBackend(popdist._popdist.__file__)", "is not a PopDist backend of version 1"),
@@ -162,8 +227,36 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.execute_on_instances({1}, print)", "there are instances 0 to 0"),
 ])  # fmt: skip
 def test_mistakes_are_reported_plainly(site, code, says):
-    """On record: a backend is registered, initialised and finalised, each once and in this order."""
+    """On record: a backend is registered, initialised and finalised, each once and in this order. Only init() and
+    finalizeBackend() may come again."""
     assert says in python(site, f"import numpy, popdist\n{code}", expect=1)
+
+
+def test_starting_and_ending_again_does_nothing(site):
+    """graphcore/tensorflow tensorflow/python/ipu/distributed/popdist_strategy_test.py: hvd.init(), popdist.init(), and
+    PopDistStrategy calls popdist.init() once more. graphcore/popart python/popart/python_files/_popdist_backend_manager.py
+    calls it unless isBackendInitialized()."""
+    python(site, (
+        "import popdist\n"
+        "popdist.init(); popdist.init()\n"
+        "assert popdist.isBackendInitialized()\n"
+        "popdist.finalizeBackend(); popdist.finalizeBackend()\n"
+        "assert not popdist.isBackendInitialized()\n"
+    ))  # fmt: skip
+    # A backend that is registered by hand is the one that init() starts.
+    python(site, "import popdist; popdist.registerDefaultBackend(); popdist.init(); popdist.synchronize()")
+
+
+def test_the_core_module_has_the_same_names(site):
+    """balewski/neuron_inverter_benchmark poptorch/toolbox/Trainer.py: popdist.popdist_core.getDeviceId(), imported with
+    popdist."""
+    code = (
+        "import popdist\n"
+        "print(popdist.popdist_core.getDeviceId())\n"
+        "from popdist.popdist_core import *\n"
+        "assert all(globals()[name] is getattr(popdist, name) for name in popdist.__all__)\n"
+    )
+    assert python(site, code) == "0\n"
 
 
 @pytest.mark.parametrize("array,says", [

@@ -1,6 +1,5 @@
 """What poprun's tests share. BUILD_DIR names the build whose poprun is tested (build/dev if unset)."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("vipu/support", "lib")]
 
 import calls  # noqa: E402
+from open_mpi import open_mpi_5  # noqa: E402, F401
 from packages import install, wheel_of  # noqa: E402
 
 QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\n"
@@ -19,15 +19,6 @@ QUICK = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\n"
 def poprun(tmp_path):
     """A folder of its own for temporary files, and poprun in it."""
     return calls.Poprun(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def open_mpi_5():
-    """The folder of an Open MPI 5; the system's is 4.1."""
-    done = subprocess.run([ROOT / "deploy" / "prerequisites", "openmpi5"], capture_output=True, text=True, check=False,
-                          timeout=calls.DEADLINE_S)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 @pytest.fixture(scope="session")

@@ -153,6 +153,31 @@ def test_what_is_created_has_a_domain_and_replicas_as_asked(wide):
     assert wide.specs()["p"]["num_ipulink_segments"] == 1
 
 
+def test_a_run_spans_no_more_domains_than_it_has_instances(serve):
+    """graphcore/examples, applications/pytorch/vit/README_Benchmarks.md: --num-ilds=8 and 4 instances of 16 IPUs, each of
+    which is in one IPU-Link domain."""
+    site = serve("clusters: [{id: cl1, ipulink-domains: 8}]\n")
+    words = [*KEEP, "--ipus-per-replica=4", "--num-ilds=8", "--num-replicas=16", "--num-instances=4"]
+    warning = "[W] --num-ilds=8: 4 instances span at most 4 IPU-Link domains, one for each instance; requesting 4"
+    for _ in range(2):  # the second time it is there
+        out, err = site(*words, "sh", "-c", "echo $IPUOF_VIPU_API_GCD_ID")
+        assert (untag(out), lines_of(err)) == (["0", "1", "2", "3"], [warning])
+        spec = site.specs()["p"]
+        assert (len(spec["ipus"]), spec["num_gcds"], spec["num_ipulink_segments"]) == (64, 4, 4)
+    out, _ = site.poprun.offline(*words, "--print-topology=yes", "true")
+    assert re.search(r"^\| ILDs +(\| +[0-3] +){4}\|$", out, re.MULTILINE)
+
+
+def test_domains_that_a_cluster_lacks_are_refused_with_the_remedy(wide):
+    """graphcore/examples, applications/pytorch/conformer/README_Benchmarks.md: 64 IPUs of one POD over 4 domains."""
+    words = ["--ipus-per-replica=4", "--num-replicas=16", "--num-instances=4"]
+    _, err = wide(*KEEP, "--num-ilds=4", *words, "true", expect=1)
+    assert "64 IPUs over 4 IPU-Link domains requested" in err and err.endswith("; without --num-ilds the controller chooses\n")
+    assert wide(*CREATE, *words, "true") == ("", "")
+    _, err = wide(*CREATE, "--num-replicas=256", "--num-instances=4", "true", expect=1)
+    assert "--num-ilds" not in err
+
+
 def test_a_job_of_several_domains_needs_no_number_of_them(wide):
     """On record: --num-ilds is left to V-IPU unless given; a GCD is what one instance compiles for, and lies in one
     IPU-Link domain; programs read ipuLinkDomainSize out of POPLAR_TARGET_OPTIONS."""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from calls import in_place
+from calls import in_place, untag
 from programs import ROOT
 
 AGENT = """#!/bin/sh
@@ -112,6 +112,43 @@ def test_this_host_is_not_asked(poprun, agent):
     out, _ = poprun.offline("--host=localhost", "echo", "x", environment=mpirun_here(agent))
     assert out == "[1,0]<stdout>:x\n"
     assert not (poprun.folder / "asked").exists()
+
+
+def test_the_guides_example_of_a_stored_command_runs(poprun, agent):
+    """PopRun's user guide, section 2.9 (docs.graphcore.ai, poprun-user-guide, launching.html): 2 instances with --host
+    pod[1-4]; the stored command alone; and with 4 instances and one argument more."""
+    conf = poprun.folder / "training.conf"
+    show = ["sh", "-c", 'echo $POPRUN_TEST_HOST $POPDIST_REPLICA_INDEX_OFFSET "$@"', "train.py"]
+    stored = ["--vipu-partition=my_partition", "--vipu-allocation=allocation1", "--vipu-server-host=vipu.my_domain",
+              "--vipu-server-port=34521", "--update-partition=yes", "--remove-partition=no", "--num-replicas=32",
+              "--num-instances=2", "--num-ilds=2", "--host", "pod[1-4]"]  # fmt: skip
+
+    def run(*words):
+        out, err = poprun(*words, environment=mpirun_here(agent))
+        return untag(out), [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
+
+    two = (["pod1 0", "pod2 16"], ["[W] 2 of 4 hosts run an instance each; not used: pod3, pod4 (--num-instances=4 uses all)"])
+    assert run("--offline-mode=on", "--export-config", conf, *stored, *show) == two
+    assert run("--import-config", conf) == two
+    four = ["pod1 0 --hyper-param=1", "pod2 8 --hyper-param=1", "pod3 16 --hyper-param=1", "pod4 24 --hyper-param=1"]
+    assert run("--import-config", conf, "--num-instances=4", *show, "--hyper-param=1") == (four, [])
+    poprun.assert_clean()
+
+
+def test_one_instance_runs_on_the_first_host(poprun, agent):
+    out, err = poprun.offline("--host=far1,far2", "sh", "-c", "echo $POPRUN_TEST_HOST", environment=mpirun_here(agent))
+    assert untag(out) == ["far1"]
+    assert "1 of 2 hosts runs the only instance; not used: far2 (--num-instances=2 uses all)" in err
+
+
+@pytest.mark.parametrize("form", ["host_address_1,host_address_2", "_a,b_", "node_[1-2]_ib"])
+def test_names_of_hosts_may_have_underscores(poprun, agent, form):
+    """The README of BERT for TensorFlow in graphcore/examples has the first form. Open MPI 4.1 shortens names to ranges of
+    numbers, and takes only letters, digits, dots and hyphens for it (open-mpi/ompi, orte/mca/regx/fwd/regx_fwd.c)."""
+    words = ["--host", form, "--num-replicas=2", "--num-instances=2", "sh", "-c", "echo $POPRUN_TEST_HOST"]
+    out, _ = poprun.offline(*words, environment=mpirun_here(agent))
+    assert untag(out) == {"_a,b_": ["_a", "b_"], "node_[1-2]_ib": ["node_1_ib", "node_2_ib"]}.get(form, form.split(","))
+    poprun.assert_clean()
 
 
 def test_instances_must_divide_evenly(poprun):

@@ -13,6 +13,7 @@ import pytest
 import calls
 import programs
 from lan import Lan
+from test_run import LONG, in_tight_space
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make network namespaces")
 
@@ -100,6 +101,15 @@ for node in 0 1; do
 done
 wait
 """
+
+
+def test_a_command_that_is_too_long_reaches_other_hosts(lan, monkeypatch):
+    """Another host's login knows neither the variables nor the file that mpirun reads here."""
+    monkeypatch.setattr(lan, "prefix", [*lan.prefix, *in_tight_space()])
+    words = [SUBNET, "--host=host1,host2", "--mpi-local-args=-x A='1  2#'", "--instance-mpi-local-args=3:-x B=3"]
+    script = 'echo "$(hostname) $POPDIST_LOCAL_INSTANCE_INDEX $A $B ${POPDIST_NODE_DEVICE_ID-none}"'
+    output = spread(lan, *words, instances=12, environment=LONG, script=script)
+    assert sorted(output) == sorted(f"host{1 + i // 6} {i % 6} 1  2# {3 if i == 3 else ''} none" for i in range(12))
 
 
 def test_in_an_allocation_slurm_starts_what_is_needed(lan, monkeypatch):

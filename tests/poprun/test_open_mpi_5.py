@@ -1,12 +1,14 @@
 """poprun with Open MPI 5 on one host; test_lan.py has it on several. What differs from 4.1 stands in docs/poprun.md."""
 
 import os
+import re
 import signal
 import sys
 
 import pytest
 
 from calls import DEADLINE_S, untag
+from test_run import LONG, SHOW_LONG, in_tight_space
 
 TWO = ["--num-replicas=2", "--num-instances=2"]
 
@@ -65,10 +67,28 @@ def test_the_status_is_that_of_mpirun(poprun5, status):
     poprun5.offline(*TWO, "sh", "-c", f"exit {status}", expect=status)
 
 
-def test_a_program_that_is_not_there_fails_the_run(poprun5):
-    process = poprun5.start("--offline-mode=on", "/no/such/program")
-    process.communicate(timeout=DEADLINE_S)
-    assert process.returncode not in (0, None)
+@pytest.mark.parametrize("program,status", [("/no/such/program", 127), ("/etc/passwd", 126)])
+def test_a_program_that_cannot_start_ends_as_in_a_shell(poprun5, program, status):
+    poprun5.offline(program, expect=status)
+
+
+def test_a_lone_colon_is_an_argument_of_the_program(poprun5):
+    assert untag(poprun5.offline("echo", "a", ":", "b")[0]) == ["a : b"]
+
+
+def test_a_command_that_is_too_long_for_the_system_starts_all_the_same(poprun5):
+    """openpmix/prrte, src/tools/prte/prte.c: a line of the file has at most 1,023 bytes."""
+    poprun5.prefix = in_tight_space()
+    words = ["--num-replicas=12", "--num-instances=12", "--mpi-local-args=-x A='1  2#'", "--instance-mpi-local-args=3:-x B=3"]
+    out, _ = poprun5.offline(*words, *SHOW_LONG, environment=LONG)
+    assert untag(out) == sorted(f"12 {i} 46000 1  2# {3 if i == 3 else ''} b  c " for i in range(12))
+
+
+def test_a_file_of_many_instances_is_taken_by_mpirun(poprun5):
+    """It takes 4,096 too, but longer: its time grows with the square. It maps them and does not start them."""
+    poprun5.prefix = in_tight_space()
+    out, _ = poprun5.offline("--num-replicas=400", "--num-instances=400", "--mpi-global-args=--do-not-launch", "true")
+    assert len(re.findall(r"Data for proc: ", out)) == 400
 
 
 def test_only_one_instance_is_heard(poprun5):

@@ -136,11 +136,76 @@ def test_the_status_is_that_of_mpirun(poprun, status):
     poprun.assert_clean()
 
 
-def test_a_program_that_is_not_there_fails_the_run(poprun):
-    process = poprun.start("--offline-mode=on", "/no/such/program")
-    process.communicate(timeout=120)
-    assert process.returncode not in (0, None)
+@pytest.mark.parametrize("instances,placement,program,status,reason", [
+    (1, "spreadnuma", "/no/such/program", 127, "No such file or directory"),
+    (1, "disabled", "no-such-program", 127, "No such file or directory"),
+    (2, "disabled", "no-such-program", 127, "No such file or directory"),
+    (1, "spreadnuma", "/etc/passwd", 126, "Permission denied"),
+    (1, "spreadnuma", "/", 126, "Permission denied"),
+])  # fmt: skip
+def test_a_program_that_cannot_start_ends_as_in_a_shell(poprun, instances, placement, program, status, reason):
+    """POSIX, Shell & Utilities, 2.8.2: 127 for a command that is not found, 126 for one that is not executable."""
+    words = [f"--num-instances={instances}", f"--num-replicas={instances}", f"--process-placement={placement}"]
+    _, err = poprun.offline(*words, program, expect=status)
+    assert f"[1,0]<stderr>:poprun_numa_wrapper: cannot start {program}: {reason}\n" in err
     poprun.assert_clean()
+
+
+def test_a_program_by_a_path_that_mpirun_alone_knows_runs(poprun, tmp_path):
+    """poprun does not see it; mpirun and the wrapper do."""
+    (tmp_path / "mine").write_text("#!/bin/sh\necho mine $1\n")
+    (tmp_path / "mine").chmod(0o755)
+    assert untag(poprun.offline(f"--mpi-local-args=--wdir {tmp_path}", "./mine", "a")[0]) == ["mine a"]
+
+
+def test_a_lone_colon_is_an_argument_of_the_program(poprun):
+    """For mpirun it separates programs."""
+    assert untag(poprun.offline("echo", "a", ":", "b")[0]) == ["a : b"]
+    out, _ = poprun.offline("--num-replicas=2", "--num-instances=2", "printf", r"%s|%s|%s|%s\n", ":", "", " a  b", r"\n#//")
+    assert untag(out) == [r":|| a  b|\n#//"] * 2
+
+
+def in_tight_space(*words):
+    """A command with the smallest limit that Linux has for arguments and environment: 128 KiB."""
+    return ["sh", "-c", 'ulimit -s 512; exec "$@"', "sh", *words]
+
+
+LONG = {"LONG_1": "a" * 46000, "LONG_2": "b" * 46000}
+SHOW_LONG = ["sh", "-c", 'echo $POPDIST_NUM_TOTAL_REPLICAS $POPDIST_LOCAL_INSTANCE_INDEX ${#LONG_1} "$A" "$B" "$@"; env | grep ^POPRUN_WRAPPER || :', "sh", "b  c", ""]
+
+
+def test_a_command_that_is_too_long_for_the_system_starts_all_the_same(poprun):
+    """mpirun reads the instances from a file (mpirun(1), --app)."""
+    poprun.prefix = in_tight_space()
+    words = ["-v", "--num-replicas=12", "--num-instances=12", "--mpi-local-args=-x A='1  2#'", "--instance-mpi-local-args=3:-x B=3"]
+    out, err = poprun.offline(*words, *SHOW_LONG, environment=LONG)
+    assert re.search(r"Running command: \S+/mpirun '--bind-to' 'none' '--tag-output' '--allow-run-as-root' '--app' '/proc/self/fd/\d+'\n", err)
+    assert untag(out) == sorted(f"12 {i} 46000 1  2# {3 if i == 3 else ''} b  c " for i in range(12))
+    poprun.assert_clean()
+
+
+def test_what_a_command_that_is_too_long_cannot_have_is_named(poprun):
+    poprun.prefix = in_tight_space()
+    words = ["--num-replicas=12", "--num-instances=12", "--instance-mpi-local-args=3:-x B='a b'", "true"]
+    _, err = poprun.offline(*words, environment=LONG, expect=1)
+    assert 'mpirun has to read this command from a file, which cannot contain "B=a b"' in err
+    poprun.assert_clean()
+
+
+def test_the_most_instances_there_can_be_are_taken_by_mpirun(poprun):
+    """4,096, which mpirun maps and does not start."""
+    words = ["--num-replicas=4096", "--num-instances=4096", "--mpi-global-args=--do-not-launch", "true"]
+    out, _ = poprun.offline(*words)
+    assert re.findall(r"App: (\d+) Process rank: (\d+)", out) == [(str(i), str(i)) for i in range(4096)]
+    poprun.assert_clean()
+
+
+def test_a_dry_run_shows_the_file_too(poprun):
+    out, _ = poprun.offline("--dry-run", "--num-replicas=4096", "--num-instances=4096", "echo", "a b")
+    command, lines = out[out.index("/mpirun ") :].split("FILE:\n")
+    assert command.endswith("'--allow-run-as-root' '--app' 'FILE'\n")
+    lines = lines.splitlines()
+    assert len([line for line in lines if line.startswith("-np 1 ")]) == 4096 and lines[-3:] == ["POPRUN_WRAPPER_PROGRAM:", "echo", "a b"]
 
 
 def test_without_mpirun_the_cure_is_named(poprun):

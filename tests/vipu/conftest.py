@@ -49,6 +49,17 @@ def dial():
 
 
 @pytest.fixture
+def start(serve, dial):
+    """Starts vipu-server with this configuration text, and gives it and a client of it."""
+
+    def begin(config=""):
+        server = serve(config)
+        return server, dial(server.target)
+
+    return begin
+
+
+@pytest.fixture
 def server(serve):
     """Its operations take no time; files whose tests need another one have their own."""
     return serve(QUICK)

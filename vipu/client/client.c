@@ -107,26 +107,25 @@ static struct vipu_result result_of(const struct vipu_call *call, const struct c
                                 .reason = reply->reason};
 }
 
-static void on_version(void *ctx, const struct channel_reply *reply)
+static void on_text(struct vipu_call *call, const struct channel_reply *reply,
+                    bool (*decode)(struct slice bytes, char **ret, struct err *err))
 {
-    struct vipu_call *call = ctx;
     struct vipu_result result = result_of(call, reply);
     AUTO(mem) char *text = NULL;
 
-    if (result.err.kind == ERR_NONE && !wire_get_version(reply->message, &text, &result.err))
+    if (result.err.kind == ERR_NONE && !decode(reply->message, &text, &result.err))
         result.err.code = GRPC_INTERNAL;
     call->fn.text(call->ctx, &result, text ? text : "");
 }
 
+static void on_version(void *ctx, const struct channel_reply *reply)
+{
+    on_text(ctx, reply, wire_get_version);
+}
+
 static void on_created(void *ctx, const struct channel_reply *reply)
 {
-    struct vipu_call *call = ctx;
-    struct vipu_result result = result_of(call, reply);
-    AUTO(mem) char *text = NULL;
-
-    if (result.err.kind == ERR_NONE && !wire_get_partition_id(reply->message, &text, &result.err))
-        result.err.code = GRPC_INTERNAL;
-    call->fn.text(call->ctx, &result, text ? text : "");
+    on_text(ctx, reply, wire_get_partition_id);
 }
 
 static void on_done(void *ctx, const struct channel_reply *reply)

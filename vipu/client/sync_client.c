@@ -97,6 +97,14 @@ static void store_result(struct vipu_sync_client *s, const struct vipu_result *r
     loop_stop(s->loop);
 }
 
+/* Moves what was received to where the caller wants it. */
+static void take(struct vipu_sync_client *s, const struct vipu_result *result, void *received, size_t size)
+{
+    memcpy(s->ret, received, size);
+    memset(received, 0, size);
+    store_result(s, result);
+}
+
 static void on_text(void *ctx, const struct vipu_result *result, const char *text)
 {
     struct vipu_sync_client *s = ctx;
@@ -113,38 +121,22 @@ static void on_done(void *ctx, const struct vipu_result *result)
 
 static void on_partitions(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
 {
-    struct vipu_sync_client *s = ctx;
-
-    *(struct vipu_partitions *)s->ret = *list;
-    *list = (struct vipu_partitions){0};
-    store_result(s, result);
+    take(ctx, result, list, sizeof(*list));
 }
 
 static void on_agents(void *ctx, const struct vipu_result *result, struct vipu_agents *agents)
 {
-    struct vipu_sync_client *s = ctx;
-
-    *(struct vipu_agents *)s->ret = *agents;
-    *agents = (struct vipu_agents){0};
-    store_result(s, result);
+    take(ctx, result, agents, sizeof(*agents));
 }
 
 static void on_status(void *ctx, const struct vipu_result *result, struct vipu_status *status)
 {
-    struct vipu_sync_client *s = ctx;
-
-    *(struct vipu_status *)s->ret = *status;
-    *status = (struct vipu_status){0};
-    store_result(s, result);
+    take(ctx, result, status, sizeof(*status));
 }
 
 static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ipuof_config *config)
 {
-    struct vipu_sync_client *s = ctx;
-
-    *(struct vipu_ipuof_config *)s->ret = *config;
-    *config = (struct vipu_ipuof_config){0};
-    store_result(s, result);
+    take(ctx, result, config, sizeof(*config));
 }
 
 bool vipu_sync_version(struct vipu_sync_client *s, char **ret, struct err *err)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
+
 struct vipu_attribute {
     char *key;
     char *value;
@@ -31,17 +33,9 @@ struct vipu_agents {
 };
 
 void vipu_agent_release(struct vipu_agent *agent);
+DEFINE_AUTO(vipu_agent);
 void vipu_agents_release(struct vipu_agents *agents);
+DEFINE_AUTO(vipu_agents);
 void vipu_agents_sort(struct vipu_agents *agents); /* also sums total_ipus */
 /* Compares names with runs of digits read as numbers; usable with qsort through a wrapper. */
 int vipu_name_compare(const char *a, const char *b);
-
-static inline void vipu_agent_auto(struct vipu_agent *agent)
-{
-    vipu_agent_release(agent);
-}
-
-static inline void vipu_agents_auto(struct vipu_agents *agents)
-{
-    vipu_agents_release(agents);
-}

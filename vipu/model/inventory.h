@@ -50,20 +50,8 @@ struct vipu_capacity {
 };
 
 void vipu_allocation_list_release(struct vipu_allocation_list *list);
+DEFINE_AUTO(vipu_allocation_list);
 void vipu_cluster_list_release(struct vipu_cluster_list *list);
+DEFINE_AUTO(vipu_cluster_list);
 void vipu_capacity_release(struct vipu_capacity *capacity);
-
-static inline void vipu_allocation_list_auto(struct vipu_allocation_list *list)
-{
-    vipu_allocation_list_release(list);
-}
-
-static inline void vipu_cluster_list_auto(struct vipu_cluster_list *list)
-{
-    vipu_cluster_list_release(list);
-}
-
-static inline void vipu_capacity_auto(struct vipu_capacity *capacity)
-{
-    vipu_capacity_release(capacity);
-}
+DEFINE_AUTO(vipu_capacity);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/partition.h"
 
@@ -42,9 +43,5 @@ struct vipu_ipuof_config {
 };
 
 void vipu_ipuof_config_release(struct vipu_ipuof_config *config);
+DEFINE_AUTO(vipu_ipuof_config);
 const char *vipu_ipuof_attribute(const struct vipu_ipuof_gcd *gcd, const char *key); /* NULL when absent */
-
-static inline void vipu_ipuof_config_auto(struct vipu_ipuof_config *config)
-{
-    vipu_ipuof_config_release(config);
-}

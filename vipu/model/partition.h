@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
+
 #define VIPU_ILD_IPUS 64u  /* an IPU-Link domain holds at most this many IPUs */
 #define VIPU_AGENT_IPUS 4u /* an IPU-Machine, and so an agent, has this many */
 #define VIPU_DEFAULT_PORT 8090u
@@ -117,19 +119,11 @@ struct vipu_status {
 
 void vipu_partition_release(struct vipu_partition *partition);
 void vipu_partitions_release(struct vipu_partitions *list);
+DEFINE_AUTO(vipu_partitions);
 void vipu_status_release(struct vipu_status *status);
+DEFINE_AUTO(vipu_status);
 struct vipu_partition vipu_partition_copy(const struct vipu_partition *from); /* deep copy */
 const struct vipu_partition *vipu_partitions_find(const struct vipu_partitions *list, const char *id);
-
-static inline void vipu_partitions_auto(struct vipu_partitions *list)
-{
-    vipu_partitions_release(list);
-}
-
-static inline void vipu_status_auto(struct vipu_status *status)
-{
-    vipu_status_release(status);
-}
 
 /* Texts. Unknown numbers read "UNDEFINED". */
 const char *vipu_ready_state_name(enum vipu_ready_state state);           /* "ACTIVE", as in tables */

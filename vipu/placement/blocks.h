@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
 #include "vipu/model/cluster.h"
 
 struct vipu_place {
@@ -32,15 +33,11 @@ struct vipu_blocks {
 /* Nothing is free at first. */
 void vipu_blocks_init(struct vipu_blocks *blocks, size_t domain_count);
 void vipu_blocks_release(struct vipu_blocks *blocks);
+DEFINE_AUTO(vipu_blocks);
 struct vipu_blocks vipu_blocks_copy(const struct vipu_blocks *from); /* deep copy */
 void vipu_blocks_set_free(struct vipu_blocks *blocks, size_t domain, uint64_t ipus);
 /* The same for consecutive domains, much faster if neighbours are alike. */
 void vipu_blocks_set_run(struct vipu_blocks *blocks, size_t first, size_t count, const uint64_t *ipus);
-
-static inline void vipu_blocks_auto(struct vipu_blocks *blocks)
-{
-    vipu_blocks_release(blocks);
-}
 
 uint32_t vipu_blocks_free(const struct vipu_blocks *blocks); /* IPUs in all */
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
+
 struct vipu_eviction_set {
     size_t domain_count;
     size_t count;
@@ -18,12 +20,8 @@ struct vipu_eviction_set {
 
 void vipu_eviction_set_init(struct vipu_eviction_set *set, size_t domain_count, size_t count);
 void vipu_eviction_set_release(struct vipu_eviction_set *set);
+DEFINE_AUTO(vipu_eviction_set);
 void vipu_eviction_set_add(struct vipu_eviction_set *set, size_t domain, uint32_t ipu, size_t number);
-
-static inline void vipu_eviction_set_auto(struct vipu_eviction_set *set)
-{
-    vipu_eviction_set_release(set);
-}
 
 /* Fills `blocker` (`count` entries) with the ascending numbers of the cheapest set and returns how many
  * there are and their cost in IPUs: none and 0 if it fits already. False if no removal makes it fit. */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
 #include "vipu/placement/blocks.h"
 #include "vipu/model/partition.h"
 
@@ -37,11 +38,7 @@ struct vipu_pool_view {
 struct vipu_pool_view vipu_pool_view_of(const struct vipu_partitions *list, struct vipu_pool_shape shape);
 struct vipu_pool_view vipu_pool_view_copy(const struct vipu_pool_view *from); /* deep copy */
 void vipu_pool_view_release(struct vipu_pool_view *view);
-
-static inline void vipu_pool_view_auto(struct vipu_pool_view *view)
-{
-    vipu_pool_view_release(view);
-}
+DEFINE_AUTO(vipu_pool_view);
 
 /* How many more partitions of `size` fit now, if nothing else changes. 0 for an invalid size. */
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);

@@ -11,7 +11,6 @@
 struct program {
     const struct opts_spec *spec;
     const char *summary; /* a phrase for the manual page */
-    const char *(*env)(const char *name);
     int (*run)(const struct program *program, const void *options);
 };
 
@@ -24,7 +23,7 @@ int program_fail(const struct program *program, const char *sentence);
 int program_complain(const struct program *program, const struct strv *problems);
 
 /* ~/.ipuof.conf.d of the user. The caller frees it. */
-char *program_home_folder(const struct program *program);
+char *program_home_folder(void);
 
 /* For the table of the struct `owner`, which has a char *run_dir. */
 #define PROGRAM_RUN_DIR_ROW(owner)                                                                           \
@@ -33,4 +32,4 @@ char *program_home_folder(const struct program *program);
         "directory where programs of this host lock their devices (default: /run/ipuof or /tmp/ipuof)",      \
         .env = ATTACH_FOLDER_ENV)
 /* The folder of the locks: run_dir, if the option is set. Borrowed. */
-const char *program_lock_folder(const struct program *program, const char *run_dir);
+const char *program_lock_folder(const char *run_dir);

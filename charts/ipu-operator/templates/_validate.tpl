@@ -119,7 +119,8 @@ default. Other images and tags are the user's choice. */}}
 {{- define "ipu-operator.invalidArguments" -}}
 {{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
-  "hold-seconds" "controller.holdSeconds" "trouble-seconds" "controller.troubleSeconds" "log-level" "controller.logLevel"
+  "hold-seconds" "controller.holdSeconds" "requeue-seconds" "controller.requeueSeconds"
+  "trouble-seconds" "controller.troubleSeconds" "log-level" "controller.logLevel"
   "log-format" "controller.logFormat" "launcher-image" "global.launcherImage"
   "launcher-pull-policy" "global.launcherImagePullPolicy" "pull-secrets" "global.imagePullSecrets"
   "host-network" "worker.hostNetwork" "network-policy" "worker.networkPolicy" "mpi-network" "worker.mpiNetwork"

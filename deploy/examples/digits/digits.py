@@ -60,14 +60,18 @@ class Network:
 
 
 def train_epoch(network, momentum, images, digits, options, rng):
-    """One pass over the images; every batch is shared by the replicas, whose gradients are averaged."""
+    """One pass over the images; every batch is shared by the replicas, whose gradients are averaged.
+
+    The parts of a batch differ by an image where it cannot be divided evenly. Each counts by its images, so that any
+    number of replicas learns the same."""
     losses = []
     for batch in np.array_split(rng.permutation(len(digits)), max(1, len(digits) // options.batch)):
-        parts = [network.gradients(images[part], digits[part])
-                 for part in np.array_split(batch, options.replicas)]
-        losses.append(np.mean([loss for loss, _ in parts]))
+        parts = np.array_split(batch, options.replicas)
+        shares = [len(part) / len(batch) for part in parts]
+        results = [network.gradients(images[part], digits[part]) for part in parts]
+        losses.append(sum(share * loss for share, (loss, _) in zip(shares, results)))
         for index, parameter in enumerate(network.parameters):
-            gradient = np.mean([gradients[index] for _, gradients in parts], axis=0)
+            gradient = sum(share * gradients[index] for share, (_, gradients) in zip(shares, results))
             momentum[index] = 0.9 * momentum[index] - options.rate * gradient
             parameter += momentum[index]
     return np.mean(losses)

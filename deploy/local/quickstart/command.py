@@ -115,7 +115,7 @@ def _next(target: TargetCluster) -> str:
         f"{kubectl} describe ij {example.NAME}",
         f"{kubectl} logs -l graphcore.ai/job-name={example.NAME} --prefix",
         f"{kubectl} delete ij {example.NAME} && {kubectl} apply -f {example.FILE.relative_to(REPOSITORY)}",
-        f"{kubectl} wait --for=condition=Completed ipujob/{example.NAME} --timeout=3m",
+        f"{kubectl} wait --for=condition=Finished ipujob/{example.NAME} --timeout=3m",
         f"{kubectl} explain ipujob.spec",
         f"{kubectl} -n {installation.NAMESPACE} exec deployment/{installation.RELEASE}-vipu-server -- "
         "vipu list partitions",

@@ -4,6 +4,35 @@
 #include "launcher/poprun/plan/target_options.h"
 #include "launcher/poprun/options/shell_words.h"
 
+enum { NAMES_MAX = 16 };
+
+void run_message_hosts(const struct run_log *log, const struct strv *used, const struct strv *unused)
+{
+    size_t all = used->count + unused->count;
+    AUTO(str) struct str names = {0};
+
+    if (!unused->count)
+        return;
+    for (size_t i = 0; i < unused->count && i < NAMES_MAX; i++)
+        (void)str_addf(&names, "%s%s", i ? ", " : "", unused->items[i]);
+    run_log_write(log, RUN_LOG_WARNING,
+                  "%zu of %zu hosts run%s; not used: %s%s (--num-instances=%zu uses all)", used->count, all,
+                  used->count == 1 ? "s the only instance" : " an instance each", str_text(&names),
+                  unused->count > NAMES_MAX ? ", ..." : "", all);
+}
+
+void run_message_ilds(const struct run_log *log, const struct poprun_options *options)
+{
+    uint32_t ilds = partition_ilds(options);
+
+    if (ilds < options->num_ilds)
+        run_log_write(log, RUN_LOG_WARNING,
+                      "--num-ilds=%u: %u instance%s at most %u IPU-Link domain%s, one for each instance; "
+                      "requesting %u",
+                      options->num_ilds, options->num_instances,
+                      options->num_instances == 1 ? " spans" : "s span", ilds, ilds == 1 ? "" : "s", ilds);
+}
+
 void run_message_address(const struct run_log *log, const char *host, uint32_t port)
 {
     run_log_write(log, RUN_LOG_INFO, "V-IPU server address picked up from 'vipu': %s:%u", host, port);
@@ -92,6 +121,8 @@ void run_message_command(const struct run_log *log, const struct plan *plan)
     shell_words_join_quoted(&plan->argv, &text);
     for (size_t i = 0; i < plan->variables.count; i++)
         run_log_write(log, RUN_LOG_TRACE, "Variable for mpirun: %s", plan->variables.items[i]);
+    for (size_t i = 0; i < plan->app_lines.count; i++)
+        run_log_write(log, RUN_LOG_TRACE, "Application file of mpirun: %s", plan->app_lines.items[i]);
     run_log_write(log, RUN_LOG_INFO, "Running command: %s", str_text(&text));
 }
 

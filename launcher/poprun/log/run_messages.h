@@ -7,6 +7,10 @@
 #include "launcher/poprun/plan/partition.h"
 #include "launcher/poprun/plan/plan.h"
 
+/* Only if there are more hosts than instances. */
+void run_message_hosts(const struct run_log *log, const struct strv *used, const struct strv *unused);
+/* Only if more IPU-Link domains are asked for than the run can span. */
+void run_message_ilds(const struct run_log *log, const struct poprun_options *options);
 void run_message_address(const struct run_log *log, const char *host, uint32_t port);
 void run_message_only_partition(const struct run_log *log, const char *id);
 void run_message_connecting(const struct run_log *log, const char *host, uint32_t port);

@@ -1,4 +1,4 @@
-/* poprun_numa_wrapper PROGRAM [ARG]...: takes its instance's share of the host's NUMA nodes (binds CPUs,
+/* poprun_numa_wrapper [PROGRAM [ARG]...]: takes its instance's share of the host's NUMA nodes (binds CPUs,
  * prefers their memory) and executes the program. On another host than poprun's it starts watchers first. It
  * never fails a launch because something could not be determined. */
 #include "launcher/poprun/numa_wrapper/main.h"
@@ -19,6 +19,7 @@
 #include "launcher/poprun/numa_wrapper/nodes.h"
 #include "launcher/poprun/host/host_cleanup.h"
 #include "launcher/poprun/host/wrapper_env.h"
+#include "launcher/poprun/plan/word_list.h"
 #include "popdist/contract.h"
 
 static bool read_allowed(cpu_set_t *set, size_t size, struct cpu_set *ret)
@@ -124,34 +125,71 @@ static void leave_watchers(void)
         (void)unsetenv(POPDIST_ENV_EXECUTABLE_CACHE_PATH);
 }
 
+static void set_shared_variables(void)
+{
+    const char *list = getenv(WRAPPER_ENV_SHARED);
+    AUTO(strv) struct strv settings = {0};
+
+    word_list_read(list ? list : "", &settings);
+    for (size_t i = 0; i < settings.count; i++) {
+        char *value = strchr(settings.items[i], '=');
+
+        if (!value)
+            continue;
+        *value = '\0';
+        (void)setenv(settings.items[i], value + 1, 1);
+    }
+}
+
+/* From the arguments, or from a variable if there are none. */
+static void read_program(char **arguments, struct strv *ret)
+{
+    const char *list = getenv(WRAPPER_ENV_PROGRAM);
+
+    if (!*arguments && list)
+        word_list_read(list, ret);
+    for (; *arguments; arguments++)
+        strv_push(ret, *arguments);
+}
+
 static void clear_environment(void)
 {
-    static const char *const own[] = {WRAPPER_ENV_UNBOUND, WRAPPER_ENV_QUIET, WRAPPER_ENV_WATCH,
-                                      WRAPPER_ENV_CACHE,   WRAPPER_ENV_DROP,  "IPUOF_CONFIG_PATH"};
+    static const char *const own[] = {WRAPPER_ENV_UNBOUND, WRAPPER_ENV_QUIET,  WRAPPER_ENV_WATCH,
+                                      WRAPPER_ENV_CACHE,   WRAPPER_ENV_DROP,   WRAPPER_ENV_SHARED,
+                                      WRAPPER_ENV_PROGRAM, "IPUOF_CONFIG_PATH"};
 
     unset(getenv(WRAPPER_ENV_DROP));
     for (size_t i = 0; i < COUNT_OF(own); i++)
         (void)unsetenv(own[i]);
 }
 
+static bool find_share(uint32_t *ret_index, uint32_t *ret_count)
+{
+    const char *index = getenv(POPDIST_ENV_LOCAL_INSTANCE_INDEX),
+               *count = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+
+    return !is_set(WRAPPER_ENV_UNBOUND) && parse_u32(count ? count : "", 1, NUMA_CPUS_MAX, ret_count) &&
+           parse_u32(index ? index : "", 0, *ret_count - 1, ret_index);
+}
+
 int poprun_numa_wrapper_main(int argc, char **argv)
 {
-    const char *index_text = getenv(POPDIST_ENV_LOCAL_INSTANCE_INDEX),
-               *count_text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    AUTO(strv) struct strv program = {0};
     uint32_t index, count;
 
-    if (argc < 2) {
+    read_program(argc ? argv + 1 : argv, &program);
+    if (!program.count) {
         (void)fputs("poprun_numa_wrapper: missing program argument (this helper is run by poprun)\n", stderr);
         return EXIT_FAILURE;
     }
-    if (!is_set(WRAPPER_ENV_UNBOUND) && parse_u32(count_text ? count_text : "", 1, NUMA_CPUS_MAX, &count) &&
-        parse_u32(index_text ? index_text : "", 0, count - 1, &index))
+    set_shared_variables();
+    if (find_share(&index, &count))
         take_share(index, count);
     leave_watchers();
     if (is_set(WRAPPER_ENV_QUIET))
         be_quiet();
     clear_environment();
-    (void)execvp(argv[1], argv + 1);
-    (void)fprintf(stderr, "poprun_numa_wrapper: cannot start %s: %s\n", argv[1], strerror(errno));
+    (void)execvp(program.items[0], strv_argv(&program));
+    (void)fprintf(stderr, "poprun_numa_wrapper: cannot start %s: %s\n", program.items[0], strerror(errno));
     return errno == ENOENT ? 127 : 126;
 }

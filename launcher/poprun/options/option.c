@@ -28,15 +28,56 @@ size_t option_index(const struct option_row *row)
     return (size_t)(row - option_rows);
 }
 
-static bool refuse_unknown(const char *word, struct err *err)
+/* Options of mpirun that are written among poprun's own, and where they belong. */
+static const struct {
+    const char *name, *cure;
+} of_mpirun[] = {
+    {"x", "--mpi-local-args=\"-x NAME=value\""},
+    {"n", "--num-instances"},
+    {"np", "--num-instances"},
+    {"mca", "--mpi-global-args=\"--mca NAME VALUE\""},
+    {"tag-output", "--mpi-global-args=--tag-output"},
+    {"bind-to", "--mpi-global-args=\"--bind-to VALUE\""},
+    {"map-by", "--mpi-global-args=\"--map-by VALUE\""},
+    {"npernode", "--mpi-global-args=\"--npernode N\""},
+    {"oversubscribe", "--mpi-global-args=--oversubscribe"},
+    {"output-filename", "--mpi-global-args=\"--output-filename NAME\""},
+    {"report-bindings", "--mpi-global-args=--report-bindings"},
+};
+
+const char *option_suggest(const char *word)
 {
     struct suggest suggest = suggest_init(word);
+    AUTO(mem) char *tail = mem_printf("-%s", word);
 
     for (const struct option_row *row = option_rows; row->name; row++)
         suggest_candidate(&suggest, row->name);
-    if (suggest_best(&suggest))
-        return err_set(err, ERR_NOT_FOUND, "unknown option --%s; did you mean --%s?", word,
-                       suggest_best(&suggest));
+    for (const struct option_row *row = option_rows; row->name && !suggest_best(&suggest); row++)
+        if (*word && str_has_suffix(row->name, tail))
+            return row->name;
+    return suggest_best(&suggest);
+}
+
+static const char *cure_of_mpirun(const char *word)
+{
+    for (size_t i = 0; i < COUNT_OF(of_mpirun); i++)
+        if (strcmp(word, of_mpirun[i].name) == 0)
+            return of_mpirun[i].cure;
+    return NULL;
+}
+
+/* `all` has the options that it may stand for. */
+static bool refuse(const char *word, const char *all, struct err *err)
+{
+    const char *best = option_suggest(word), *cure = cure_of_mpirun(word);
+
+    if (cure)
+        return err_set(err, ERR_NOT_FOUND, "%s%s is an option of mpirun; with poprun use %s",
+                       strlen(word) == 1 ? "-" : "--", word, cure);
+    if (*all)
+        return err_set(err, ERR_INVALID, "--%s is ambiguous: %s", word, all);
+    if (best)
+        return err_set(err, ERR_NOT_FOUND, "unknown option --%s; did you mean --%s?", word, best);
     return err_set(err, ERR_NOT_FOUND, "unknown option --%s; see poprun --help", word);
 }
 
@@ -57,12 +98,16 @@ bool option_match(const char *name, size_t len, const struct option_row **ret, s
         }
         (void)str_addf(&all, "%s--%s", count++ ? ", " : "", row->name);
     }
-    if (count > 1)
-        return err_set(err, ERR_INVALID, "--%s is ambiguous: %s", word, str_text(&all));
-    if (count == 0)
-        return refuse_unknown(word, err);
+    if (count != 1)
+        return refuse(word, str_text(&all), err);
     *ret = found;
     return true;
+}
+
+/* What a script writes as --NAME=$VARIABLE. */
+static const char *if_empty(const char *text)
+{
+    return *text ? "" : "; is a variable of your script empty?";
 }
 
 static bool set_bool(const struct option_row *row, bool *place, const char *text, struct err *err)
@@ -75,8 +120,8 @@ static bool set_bool(const struct option_row *row, bool *place, const char *text
         *place = strcasecmp(text, yes[i]) == 0;
         return true;
     }
-    return err_set(err, ERR_INVALID, "--%s: expected yes or no, got \"%.80s\"; use --%s=yes or --%s=no",
-                   row->name, text, row->name, row->name);
+    return err_set(err, ERR_INVALID, "--%s: expected yes or no, got \"%.80s\"; use --%s=yes or --%s=no%s",
+                   row->name, text, row->name, row->name, if_empty(text));
 }
 
 static bool set_choice(const struct option_row *row, int *place, const char *text, struct err *err)
@@ -90,15 +135,15 @@ static bool set_choice(const struct option_row *row, int *place, const char *tex
         }
         (void)str_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
     }
-    return err_set(err, ERR_INVALID, "--%s: expected one of %s, got \"%.80s\"", row->name, str_text(&all),
-                   text);
+    return err_set(err, ERR_INVALID, "--%s: expected one of %s, got \"%.80s\"%s", row->name, str_text(&all),
+                   text, if_empty(text));
 }
 
 static bool set_count(const struct option_row *row, uint32_t *place, const char *text, struct err *err)
 {
     if (!parse_u32(text, row->min, row->max, place))
-        return err_set(err, ERR_INVALID, "--%s: expected a number from %u to %u, got \"%.80s\"", row->name,
-                       row->min, row->max, text);
+        return err_set(err, ERR_INVALID, "--%s: expected a number from %u to %u, got \"%.80s\"%s", row->name,
+                       row->min, row->max, text, if_empty(text));
     return true;
 }
 

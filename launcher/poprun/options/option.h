@@ -42,6 +42,8 @@ extern const struct option_row option_rows[]; /* ends with name NULL */
 
 const struct option_row *option_find(const char *name); /* the full name, or NULL */
 const struct option_row *option_of_letter(char letter);
+/* The option that a mistyped name, or the end of one, probably means; NULL: none is similar. */
+const char *option_suggest(const char *word);
 /* The full name, or an unambiguous prefix. ERR_NOT_FOUND: unknown; ERR_INVALID: ambiguous. */
 MUST_USE bool option_match(const char *name, size_t len, const struct option_row **ret, struct err *err);
 size_t option_index(const struct option_row *row);

@@ -127,6 +127,36 @@ static void split_all(const struct strv *texts, const char *name, uint32_t insta
     }
 }
 
+/* mpirun would take the next option for the value, and a value for the program. */
+static bool has_value(const struct strv *words, size_t at)
+{
+    const char *value = at < words->count ? words->items[at] : "-";
+    bool is_negative = value[0] == '-' && value[1] >= '0' && value[1] <= '9';
+
+    return value[0] && (value[0] != '-' || is_negative);
+}
+
+static size_t count_values(const char *word)
+{
+    if (strcmp(word, "-x") == 0)
+        return 1;
+    return strcmp(word + strspn(word, "-"), "mca") == 0 || strcmp(word + strspn(word, "-"), "gmca") == 0 ? 2
+                                                                                                         : 0;
+}
+
+static void check_mpi_values(const struct strv *words, struct strv *problems)
+{
+    for (size_t i = 0; i < words->count; i++)
+        for (size_t value = 1; value <= count_values(words->items[i]); value++) {
+            if (has_value(words, i + value))
+                continue;
+            strv_pushf(problems,
+                       "options for mpirun: no value behind %.80s; is a variable of your script empty?",
+                       words->items[i + value - 1]);
+            break;
+        }
+}
+
 /* It would start another program, unknown to poprun. */
 static void check_mpi_words(const struct strv *words, struct strv *problems)
 {
@@ -150,6 +180,7 @@ static void check_mpi_args(const struct poprun_options *options, const char *(*e
                             "POPLAR_ENGINE_OPTIONS contains autoReport.directory setting.");
     split_all(&options->mpi_global_args, "mpi-global-args", 0, &words, problems);
     check_mpi_words(&words, problems);
+    check_mpi_values(&words, problems);
 }
 
 void poprun_options_check(const struct poprun_options *options, const struct strv *program,
@@ -159,9 +190,29 @@ void poprun_options_check(const struct poprun_options *options, const struct str
     check_absent(options, problems);
     check_cache(options, env, problems);
     check_mpi_args(options, env, problems);
-    if (program->count == 0 || !*program->items[0])
+    if (program->count == 0 || !program->items[0][strspn(program->items[0], " \t\r\n")])
         strv_push(problems, "no program given: poprun [options] program [program args] (in a script, check "
-                            "for a missing backslash at the end of a line)");
+                            "for a missing backslash at the end of a line, or a space behind it)");
+}
+
+/* "DIR" in place of "$DIR". */
+static bool names_variable(const char *value, const char *(*env)(const char *))
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+    return *value && !value[strspn(value, letters)] && env(value) && *env(value);
+}
+
+void poprun_options_hint(const struct poprun_options *options, const char *(*env)(const char *),
+                         struct strv *hints)
+{
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        const char *const *value = (const void *)((const char *)options + row->offset);
+
+        if (row->type == OPTION_TEXT && *value && names_variable(*value, env))
+            strv_pushf(hints, "--%s=%.80s is the name of a variable; did you mean $%.80s?", row->name, *value,
+                       *value);
+    }
 }
 
 void poprun_options_release(struct poprun_options *options)

@@ -70,6 +70,9 @@ void poprun_options_fill(const struct settings *settings, struct poprun_options 
 /* Reports options that contradict each other, or the environment. */
 void poprun_options_check(const struct poprun_options *options, const struct strv *program,
                           const char *(*env)(const char *), struct strv *problems);
+/* A sentence for each value that is valid, but probably a mistake. */
+void poprun_options_hint(const struct poprun_options *options, const char *(*env)(const char *),
+                         struct strv *hints);
 bool poprun_is_given(const struct poprun_options *options, const char *name);
 /* The strategy, with --numa-aware taken into account. */
 enum placement poprun_placement(const struct poprun_options *options);

@@ -22,14 +22,25 @@ bool settings_has(const struct settings *settings, const struct option_row *row)
     return false;
 }
 
+static const char *value_of(const struct settings *settings, const struct option_row *row)
+{
+    size_t i = 0;
+
+    while (settings->items[i].row != row)
+        i++;
+    return settings->items[i].value;
+}
+
 void settings_add(struct settings *settings, const struct option_row *row, const char *value,
                   const char *where, struct strv *problems)
 {
-    if (row->type == OPTION_SWITCH && settings_has(settings, row))
+    bool is_there = settings_has(settings, row);
+
+    if (row->type == OPTION_SWITCH && is_there)
         return;
-    if (row->type != OPTION_LIST && settings_has(settings, row))
-        strv_pushf(problems, "%s%s--%s is given more than once", where ? where : "", where ? ": " : "",
-                   row->name);
+    if (row->type != OPTION_LIST && is_there)
+        strv_pushf(problems, "%s%s--%s is given more than once, as \"%.60s\" and \"%.60s\"; keep one of them",
+                   where ? where : "", where ? ": " : "", row->name, value_of(settings, row), value);
     else
         add(settings, row, value, where);
 }
@@ -71,11 +82,26 @@ static void take(struct walk *walk, const struct option_row *row, const char *at
         strv_pushf(walk->problems, "--%s requires a value: --%s %s", row->name, row->name, row->arg);
 }
 
+/* "--ipus-per replica=4": a space in place of a hyphen. */
+static bool is_torn(struct walk *walk, const char *name, struct err *err)
+{
+    const char *next = walk->at + 1 < walk->argc ? walk->argv[walk->at + 1] : "";
+    AUTO(mem) char *whole = mem_printf("%.100s-%.*s", name, (int)strcspn(next, "="), next);
+
+    if (strchr(name, '=') || option_find(name) || !option_find(whole))
+        return false;
+    walk->at++;
+    return !err_set(err, ERR_NOT_FOUND, "unknown option --%.40s %.40s; did you mean --%s%.40s?", name, next,
+                    whole, next + strcspn(next, "="));
+}
+
 static bool take_long(struct walk *walk, const char *name, struct err *err)
 {
     size_t len = strcspn(name, "=");
     const struct option_row *row;
 
+    if (is_torn(walk, name, err))
+        return false;
     if (!option_match(name, len, &row, err))
         return false;
     take(walk, row, name[len] ? name + len + 1 : NULL);

@@ -53,6 +53,16 @@ static void cut_bare(char *text)
     trim_end(text, len);
 }
 
+static void refuse_unknown(const char *key, const char *where, struct strv *problems)
+{
+    const char *best = option_find(key) ? NULL : option_suggest(key);
+
+    if (best)
+        strv_pushf(problems, "%s: unknown setting \"%.80s\"; did you mean %s?", where, key, best);
+    else
+        strv_pushf(problems, "%s: unknown setting \"%.80s\"", where, key);
+}
+
 static void use(struct settings *settings, const char *key, const char *value, const struct place *place)
 {
     const struct option_row *row = option_find(key);
@@ -67,7 +77,7 @@ static void use(struct settings *settings, const char *key, const char *value, c
     else if (strcmp(key, PROGRAM_ARG_KEY) == 0)
         strv_pushf(place->problems, "%s: program= must come before its arguments", where);
     else if (!row || row->is_fleeting)
-        strv_pushf(place->problems, "%s: unknown setting \"%.80s\"", where, key);
+        refuse_unknown(key, where, place->problems);
     else
         settings_add(settings, row, value, where, place->problems);
 }

@@ -52,14 +52,18 @@ static bool take_word(const char **text, struct str *word)
 
 bool shell_words_split(const char *text, struct strv *words, struct err *err)
 {
+    AUTO(strv) struct strv found = {0};
+
     for (text += strspn(text, space); *text; text += strspn(text, space)) {
         AUTO(str) struct str word = {0};
         const char *start = text;
 
         if (!take_word(&text, &word))
             return err_set(err, ERR_INVALID, "unclosed quotes in: %.120s", start);
-        strv_push(words, str_text(&word));
+        strv_push(&found, str_text(&word));
     }
+    for (size_t i = 0; i < found.count; i++)
+        strv_push(words, found.items[i]);
     return true;
 }
 

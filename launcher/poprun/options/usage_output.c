@@ -15,8 +15,9 @@ enum { HELP_COLUMN = 44, HELP_WIDTH = 100 };
     "to the program. A name may be shortened as long as it stays unambiguous; --name value and "             \
     "--name=value are the same."
 #define EXIT_STATUS                                                                                          \
-    "That of mpirun, which is not 0 if an instance fails; 128 + n if signal n ended it; 1 if poprun itself " \
-    "fails."
+    "That of mpirun, which is not 0 if an instance fails; 127 if the program was not found, 126 if it is "   \
+    "not "                                                                                                   \
+    "executable; 128 + n if signal n ended it; 1 if poprun itself fails."
 
 static const char *const group_titles[] = {
     [OPTION_GENERIC] = "Generic options", [OPTION_LAUNCH] = "Configuration options"};

@@ -34,9 +34,10 @@ static bool complain(struct reading *r, const char *fmt, ...)
 
 static bool add(struct reading *r, const char *name)
 {
-    if (!*name || strspn(name, LETTERS "._-") != strlen(name) || strchr("._-", *name) ||
+    if (!*name || strspn(name, LETTERS "._-") != strlen(name) || strchr(".-", *name) ||
         strlen(name) > NAME_MAX_BYTES)
-        return complain(r, "\"%.80s\" is not a host name or IPv4 address", name);
+        return complain(r, "\"%.80s\" is not a host name or IPv4 address%s", name,
+                        *name ? "" : "; is a variable of your script empty?");
     if (strv_has(r->hosts, name))
         return complain(r, "duplicate host %s", name);
     if (r->hosts->count >= HOSTS_MAX)
@@ -180,4 +181,22 @@ void hosts_read_file(struct slice text, const char *name, struct strv *hosts, st
     r.where = "";
     if (hosts->count == before && r.mistakes == 0)
         (void)complain(&r, "%s contains no host", name);
+}
+
+bool hosts_divide(struct strv *hosts, uint32_t instances, struct strv *unused, struct err *err)
+{
+    size_t used = hosts->count < instances ? hosts->count : instances;
+
+    if (used && instances % used)
+        return err_set(
+            err, ERR_INVALID,
+            "--num-instances=%u cannot be divided evenly among %zu hosts; use a multiple of %zu, or "
+            "fewer hosts with --host",
+            instances, used, used);
+    for (size_t i = used; i < hosts->count; i++) {
+        strv_push_take(unused, hosts->items[i]);
+        hosts->items[i] = NULL;
+    }
+    hosts->count = used;
+    return true;
 }

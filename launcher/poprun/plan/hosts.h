@@ -4,6 +4,7 @@
  * them. */
 #pragma once
 
+#include "base/core/err.h"
 #include "base/core/str.h"
 
 #define HOSTS_MAX 4096u
@@ -15,3 +16,7 @@ void hosts_read_list(const char *text, struct strv *hosts, struct strv *problems
 /* One host per line, with comments (#) and Open MPI's slots=N, which are ignored: instances are divided
  * evenly. */
 void hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct strv *problems);
+/* Divides the hosts among instances: each host gets the same number of them, in blocks. With fewer instances
+ * than hosts, the first hosts have one each, and the other hosts move to `unused`. ERR_INVALID: they cannot
+ * be divided evenly. */
+MUST_USE bool hosts_divide(struct strv *hosts, uint32_t instances, struct strv *unused, struct err *err);

@@ -8,6 +8,11 @@ static uint64_t job_ipus(const struct poprun_options *options)
     return (uint64_t)options->num_replicas * options->ipus_per_replica;
 }
 
+uint32_t partition_ilds(const struct poprun_options *options)
+{
+    return options->num_ilds < options->num_instances ? options->num_ilds : options->num_instances;
+}
+
 /* Valid values; the caller frees the text. */
 static char *other_shape(const struct vipu_partition *p, const struct poprun_options *options, bool in_job)
 {
@@ -62,6 +67,7 @@ bool partition_check(const struct vipu_partition *p, const struct poprun_options
                      bool in_job, struct err *err)
 {
     uint64_t ipus = job_ipus(options);
+    uint32_t ilds = partition_ilds(options);
 
     if (ipus > p->size)
         return err_set(err, ERR_CONFLICT, "partition %s has %u IPUs and %u replicas of %u IPUs need %llu; %s",
@@ -69,9 +75,10 @@ bool partition_check(const struct vipu_partition *p, const struct poprun_options
                        (unsigned long long)ipus,
                        in_job ? "request more with spec.ipusPerJobInstance in the IPUJob"
                               : "--update-partition=yes replaces it");
-    if (options->num_ilds && options->num_ilds != p->num_ilds)
-        return err_set(err, ERR_CONFLICT, "partition %s has %u IPU-Link domains and --num-ilds is %u; %s",
-                       p->id, p->num_ilds, options->num_ilds,
+    if (ilds && ilds != p->num_ilds)
+        return err_set(err, ERR_CONFLICT, "partition %s has %u IPU-Link domain%s and --num-ilds is %u%s; %s",
+                       p->id, p->num_ilds, p->num_ilds == 1 ? "" : "s", options->num_ilds,
+                       ilds < options->num_ilds ? " (at most one for each instance)" : "",
                        in_job ? "remove --num-ilds" : "--update-partition=yes replaces it");
     if (p->reconfigurable)
         return check_reconfigurable(p, options, hosts, err);

@@ -27,6 +27,9 @@ struct parent {
     uint32_t domain_size; /* IPUs of an IPU-Link domain */
 };
 
+/* IPU-Link domains that the options ask for; 0: any number. An instance's IPUs lie in one domain, so that a
+ * run spans no more domains than it has instances. */
+uint32_t partition_ilds(const struct poprun_options *options);
 /* ERR_CONFLICT says what does not fit, and what would. V-IPU's own replica count does not matter. `in_job`:
  * in a pod of an IPUJob, whose spec has to change then. */
 MUST_USE bool partition_check(const struct vipu_partition *partition, const struct poprun_options *options,

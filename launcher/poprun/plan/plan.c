@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "launcher/poprun/plan/app_file.h"
 #include "launcher/poprun/plan/rsh_agent.h"
 #include "launcher/poprun/options/shell_words.h"
 #include "launcher/poprun/host/wrapper_env.h"
@@ -162,7 +163,7 @@ static void add_wrapper(const struct part *part)
     bool chosen = poprun_is_given(part->in->options, "only-output-from-instance"),
          is_suppressed = output_is_suppressed(part), has_hosts = t->hosts->count > 0;
 
-    if (!spread && !is_suppressed && !has_hosts)
+    if (!spread && !is_suppressed && !has_hosts && !part->in->program_is_missing && !part->in->has_app_file)
         return;
     if (!spread)
         set_text(part, WRAPPER_ENV_UNBOUND, "1");
@@ -323,6 +324,21 @@ static void add_sessions(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, agents[i], at_a_time);
 }
 
+/* Version 4.1 shortens the list of hosts to ranges of numbers, which rejects an underscore (open-mpi/ompi,
+ * orte/mca/regx/fwd/regx_fwd.c); its daemons then end with a segmentation fault. Its component "naive" passes
+ * names on as they are. */
+static void add_host_names(const struct plan_input *in, struct strv *variables)
+{
+    const struct strv *hosts = in->topology->hosts;
+
+    for (size_t i = 0; i < hosts->count; i++) {
+        if (!strchr(hosts->items[i], '_'))
+            continue;
+        add_default(in, variables, "OMPI_MCA_regx", "naive");
+        return;
+    }
+}
+
 /* mpirun warns if a variable that it has to forward does not exist; an empty one has the same meaning. */
 static void add_variables(const struct plan_input *in, struct strv *variables)
 {
@@ -334,35 +350,99 @@ static void add_variables(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, forwarded[i], "");
     add_agent(in, variables);
     add_sessions(in, variables);
+    add_host_names(in, variables);
+}
+
+static bool make_part(const struct plan_input *in, uint32_t instance, struct strv *argv, struct err *err)
+{
+    struct part part = {.in = in, .instance = instance, .argv = argv};
+    bool good = split_local(&part, err);
+
+    if (good)
+        add_instance(&part);
+    strv_release(&part.local);
+    return good;
+}
+
+static bool join_parts(const struct plan_input *in, const struct strv *parts, struct plan *plan,
+                       struct err *err)
+{
+    uint32_t count = in->topology->num_instances;
+
+    if (in->has_app_file)
+        return app_file_make(parts, count, &plan->app_lines, &plan->variables, err);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i)
+            add_word(&plan->argv, ":");
+        add_words(&plan->argv, &parts[i]);
+    }
+    return true;
 }
 
 bool plan_make(const struct plan_input *in, struct plan *ret, struct err *err)
 {
+    uint32_t count = in->topology->num_instances;
+    struct strv *parts = mem_alloc(count * sizeof(*parts));
     AUTO(plan) struct plan plan = {0};
+    bool good = add_head(in, &plan.argv, err);
 
-    if (!add_head(in, &plan.argv, err))
+    for (uint32_t i = 0; good && i < count; i++)
+        good = make_part(in, i, &parts[i], err);
+    good = good && join_parts(in, parts, &plan, err);
+    for (uint32_t i = 0; i < count; i++)
+        strv_release(&parts[i]);
+    mem_free(parts);
+    if (!good)
         return false;
-    for (uint32_t i = 0; i < in->topology->num_instances; i++) {
-        struct part part = {.in = in, .instance = i, .argv = &plan.argv};
-        bool good = split_local(&part, err);
-
-        if (good && i)
-            add_word(&plan.argv, ":");
-        if (good)
-            add_instance(&part);
-        strv_release(&part.local);
-        if (!good)
-            return false;
-    }
     add_variables(in, &plan.variables);
     *ret = plan;
     plan = (struct plan){0};
     return true;
 }
 
+void plan_print(const struct plan *plan, struct str *out)
+{
+    static const char *const names[] = {WRAPPER_ENV_SHARED "=", WRAPPER_ENV_PROGRAM "="};
+
+    shell_words_join_quoted(&plan->argv, out);
+    if (!plan->app_lines.count) {
+        (void)str_addc(out, '\n');
+        return;
+    }
+    (void)str_adds(out, " '--app' 'FILE'\nFILE:\n");
+    for (size_t i = 0; i < plan->app_lines.count; i++)
+        (void)str_addf(out, "%s\n", plan->app_lines.items[i]);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        for (size_t at = 0; at < plan->variables.count; at++)
+            if (str_has_prefix(plan->variables.items[at], names[i]))
+                (void)str_addf(out, "%.*s:\n%s", (int)strlen(names[i]) - 1, names[i],
+                               plan->variables.items[at] + strlen(names[i]));
+}
+
+/* Each string, and a pointer to it. */
+static size_t count_bytes(const struct strv *strings)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < strings->count; i++)
+        bytes += strlen(strings->items[i]) + 1 + sizeof(char *);
+    return bytes;
+}
+
+size_t plan_command_bytes(const struct plan *plan)
+{
+    return count_bytes(&plan->argv) + count_bytes(&plan->variables);
+}
+
+bool plan_needs_app_file(const struct strv *program)
+{
+    return strv_has(program, ":");
+}
+
 void plan_release(struct plan *plan)
 {
     strv_release(&plan->argv);
+    strv_release(&plan->app_lines);
     strv_release(&plan->variables);
 }
 

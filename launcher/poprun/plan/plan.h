@@ -21,16 +21,19 @@ struct plan_input {
     bool cache_per_host;               /* instances create and remove plan_host_cache() on their hosts */
     const char *network;               /* for traffic between hosts; NULL: Open MPI chooses */
     const char *mpirun;                /* its path */
+    bool program_is_missing;           /* on this host, as far as poprun can see */
+    bool has_app_file; /* the command is too long, or has words that mpirun would take for its own */
     const struct mpi_dialect *dialect;
     const char *(*env)(const char *name);
 };
 
 struct plan {
     struct strv argv;
+    struct strv app_lines; /* the content of the file for --app, which argv does not name yet; empty: none */
     struct strv variables; /* NAME=value, for mpirun itself */
 };
 
-/* ERR_INVALID if the arguments for mpirun cannot be split. */
+/* ERR_INVALID if the arguments for mpirun cannot be split, or do not fit an application file. */
 MUST_USE bool plan_make(const struct plan_input *input, struct plan *ret, struct err *err);
 void plan_release(struct plan *plan);
 
@@ -38,6 +41,13 @@ static inline void plan_auto(struct plan *plan)
 {
     plan_release(plan);
 }
+
+/* The command, as for a shell; then the content of the application file, and of the variables for it. */
+void plan_print(const struct plan *plan, struct str *out);
+/* The bytes that the kernel counts of argv and variables when mpirun is executed with them. */
+size_t plan_command_bytes(const struct plan *plan);
+/* mpirun starts a new program at a lone colon. */
+bool plan_needs_app_file(const struct strv *program);
 
 /* The run's own executable cache on a host, by the host's number. The caller frees it. */
 char *plan_host_cache(const char *cache_dir, uint32_t host);

@@ -51,7 +51,7 @@ static bool require(const struct step *step, struct vipu_requirements *ret, stru
         .size = options->num_replicas * options->ipus_per_replica,
         .cluster_id = options->vipu_cluster,
         .allocation_id = options->vipu_allocation,
-        .num_ilds = options->num_ilds,
+        .num_ilds = partition_ilds(options),
         .num_gcds = options->num_instances,
         .num_replicas = options->num_instances,
     };
@@ -118,6 +118,16 @@ static bool find(const struct step *step, struct vipu_partition *ret, struct err
     return true;
 }
 
+/* The same IPUs may be free over another number of domains. */
+static bool refuse(const struct step *step, struct err *err)
+{
+    struct err cause = *err;
+    bool may_fit = cause.kind == ERR_BUSY && step->a->options->num_ilds;
+
+    return err_set(err, cause.kind, "partition %s cannot be created: %s%s", step->id, cause.msg,
+                   may_fit ? "; without --num-ilds the controller chooses" : "");
+}
+
 static bool create(const struct step *step, struct vipu_partition *ret, struct err *err)
 {
     struct vipu_requirements requirements;
@@ -132,7 +142,7 @@ static bool create(const struct step *step, struct vipu_partition *ret, struct e
         if (create_once(step, &requirements, err))
             return find(step, ret, err);
         if (!step->a->left->partition[0] || attempt >= step->a->options->vipu_partition_attempts)
-            return err_wrap(err, "partition %s cannot be created", step->id);
+            return refuse(step, err);
         run_log_write(step->a->run_log, RUN_LOG_WARNING, "Attempt %u of %u: %s", attempt,
                       step->a->options->vipu_partition_attempts, err->msg);
         if (!remove_whole(step, err))

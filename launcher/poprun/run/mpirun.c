@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +18,10 @@
 #include "launcher/process/descendants.h"
 
 #define ORPHAN_PATIENCE_MS 2000
+/* Linux's limit for arguments and environment, however large the stack may be (execve(2)). */
+#define COMMAND_MAX_BYTES ((size_t)6 * 1024 * 1024)
+/* For what mpirun adds when it executes an instance or, in version 5, itself. */
+#define COMMAND_RESERVE_BYTES ((size_t)32 * 1024)
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -46,11 +52,11 @@ static bool is_program(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-bool mpirun_find(const char *path, char **ret, struct err *err)
+static bool find_program(const char *path, const char *name, char **ret)
 {
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
         size_t len = strcspn(at, ":");
-        AUTO(mem) char *candidate = mem_printf("%.*s/mpirun", (int)len, at);
+        AUTO(mem) char *candidate = mem_printf("%.*s/%s", (int)len, at, name);
 
         if (len && is_program(candidate)) {
             *ret = TAKE(candidate);
@@ -58,9 +64,22 @@ bool mpirun_find(const char *path, char **ret, struct err *err)
         }
         at += len + (at[len] == ':');
     }
-    return err_set(err, ERR_NOT_FOUND,
+    return false;
+}
+
+bool mpirun_find(const char *path, char **ret, struct err *err)
+{
+    return find_program(path, "mpirun", ret) ||
+           err_set(err, ERR_NOT_FOUND,
                    "mpirun not found in PATH; install Open MPI (Debian: openmpi-bin) or add the directory of "
                    "its mpirun to PATH");
+}
+
+bool mpirun_finds_program(const char *path, const char *name)
+{
+    AUTO(mem) char *found = NULL;
+
+    return strchr(name, '/') ? is_program(name) : find_program(path, name, &found);
 }
 
 char *mpirun_program(const char *path)
@@ -69,6 +88,44 @@ char *mpirun_program(const char *path)
     const char *target = realpath(path, real) ? real : path, *slash = strrchr(target, '/');
 
     return mem_strdup(slash ? slash + 1 : target);
+}
+
+bool mpirun_command_is_too_long(const struct plan *plan)
+{
+    long system = sysconf(_SC_ARG_MAX); /* depends on the limit of the stack */
+    size_t limit = system > 0 && (size_t)system < COMMAND_MAX_BYTES ? (size_t)system : COMMAND_MAX_BYTES;
+    size_t bytes = plan_command_bytes(plan) + COMMAND_RESERVE_BYTES;
+
+    for (char **entry = environ; *entry; entry++)
+        bytes += strlen(*entry) + 1 + sizeof(char *);
+    return bytes > limit;
+}
+
+static bool write_all(int file, struct slice text)
+{
+    while (text.len) {
+        ssize_t done = write(file, text.ptr, text.len);
+
+        if (done < 0 && errno != EINTR)
+            return false;
+        if (done > 0)
+            text = (struct slice){text.ptr + done, text.len - (size_t)done};
+    }
+    return lseek(file, 0, SEEK_SET) == 0;
+}
+
+bool mpirun_add_app_file(struct plan *plan, struct err *err)
+{
+    AUTO(str) struct str text = {0};
+    int file = memfd_create("poprun-app-file", 0);
+
+    for (size_t i = 0; i < plan->app_lines.count; i++)
+        (void)str_addf(&text, "%s\n", plan->app_lines.items[i]);
+    if (file < 0 || !write_all(file, str_slice(&text)))
+        return err_errno(err, errno, "cannot write the application file for mpirun");
+    strv_push(&plan->argv, "--app");
+    strv_pushf(&plan->argv, "/proc/self/fd/%d", file);
+    return true;
 }
 
 static bool has_name_of(const struct strv *entries, const char *entry)
@@ -129,6 +186,7 @@ static char *name_for_itself(char *path)
 static void become(const struct child *child, char **argv, char **envp, pid_t parent)
 {
     char *path = argv[0];
+    int cause = 0;
     sigset_t set;
 
     *child->noted = getpid();
@@ -138,9 +196,12 @@ static void become(const struct child *child, char **argv, char **envp, pid_t pa
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     mpirun_watched(&set);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
-    if (getppid() == parent)
+    if (getppid() == parent) {
         (void)execve(path, argv, envp);
-    _exit(errno == ENOENT ? 127 : 126);
+        cause = errno;
+        (void)fprintf(stderr, "POPRUN ERROR: cannot start %s: %s\n", path, strerror(cause));
+    }
+    _exit(cause == ENOENT ? 127 : 126);
 }
 
 static int status_of(int wait_status)

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/core/mem.h"
+#include "launcher/env/preload.h"
 #include "launcher/env/workers.h"
 #include "launcher/poprun/run/acquire.h"
 #include "launcher/poprun/plan/rsh_agent.h"
@@ -30,7 +31,7 @@ static struct topology topology_of(const struct run *run, const struct vipu_part
 {
     const struct poprun_options *options = run->options;
     uint64_t ipus = (uint64_t)options->num_replicas * options->ipus_per_replica;
-    uint32_t ilds = partition ? partition->num_ilds : options->num_ilds;
+    uint32_t ilds = partition ? partition->num_ilds : partition_ilds(options);
     uint64_t size = partition ? partition->size : ipus;
 
     return (struct topology){.num_replicas = options->num_replicas,
@@ -113,6 +114,26 @@ static void find_wrapper(const struct run *run, struct plan *plan)
         strv_pushf(&plan->variables, "PATH=%s%s%s", path ? path : "", path && *path ? ":" : "", folder);
 }
 
+/* In a pod mpirun starts the instances through ipu-launch, which keeps their lines whole if mpirun reads them
+ * from pipes. */
+static void add_preload(const struct run *run, struct plan *plan)
+{
+    const char *agent = run->env("OMPI_MCA_orte_fork_agent");
+    AUTO(mem) char *folder = executable_dir();
+    AUTO(mem) char *ours = mem_printf("%s/ipu-launch rank ", folder ? folder : "");
+    AUTO(envv) struct envv env = {0};
+    char *inherited[] = {NULL, NULL};
+    AUTO(mem) char *own = NULL;
+
+    if (!agent || !str_has_prefix(agent, ours))
+        return;
+    if (run->env("LD_PRELOAD"))
+        inherited[0] = own = mem_printf("LD_PRELOAD=%s", run->env("LD_PRELOAD"));
+    envv_init(&env, inherited);
+    preload_add(&env, folder);
+    strv_push(&plan->variables, env.items[0]);
+}
+
 /* The caller frees it; NULL: any. */
 static char *choose_network(const struct run *run)
 {
@@ -162,8 +183,18 @@ static bool plan_with(const struct run *run, const struct vipu_partition *partit
                                .cache_per_host = run->left->cache_hosts > 0,
                                .network = network,
                                .mpirun = run->mpirun,
+                               .program_is_missing =
+                                   !mpirun_finds_program(run->env("PATH"), run->program->items[0]),
+                               .has_app_file = plan_needs_app_file(run->program),
                                .dialect = mpi_dialect_of(program),
                                .env = run->env};
+    if (!plan_make(&input, ret, err))
+        return false;
+    if (input.has_app_file || !mpirun_command_is_too_long(ret))
+        return true;
+    plan_release(ret);
+    *ret = (struct plan){0};
+    input.has_app_file = true;
     return plan_make(&input, ret, err);
 }
 
@@ -196,6 +227,7 @@ static bool make_plan(const struct run *run, struct plan *ret, struct err *err)
     struct vipu_partition partition = {0};
     bool good;
 
+    run_message_ilds(run->run_log, run->options);
     if (!check_hosts(run, err))
         return false;
     if (run->options->offline_mode)
@@ -227,6 +259,10 @@ int run_perform(void *ctx)
 
     if (good) {
         find_wrapper(run, &plan);
+        add_preload(run, &plan);
+        good = !plan.app_lines.count || mpirun_add_app_file(&plan, &err);
+    }
+    if (good) {
         run_message_command(run->run_log, &plan);
         good = mpirun_run(&plan, run->run_log, &run->left->mpirun, &status, &err);
     }
@@ -243,8 +279,7 @@ bool run_describe(const struct run *run, struct err *err)
 
     if (!make_plan(run, &plan, err))
         return false;
-    shell_words_join_quoted(&plan.argv, &text);
-    (void)str_addc(&text, '\n');
+    plan_print(&plan, &text);
     run->print(str_text(&text));
     return true;
 }

@@ -11,6 +11,7 @@
 #include "base/core/mem.h"
 #include "launcher/process/command.h"
 #include "launcher/process/descendants.h"
+#include "launcher/process/memory_events.h"
 #include "launcher/remote/protocol/stdio_stream.h"
 #include "launcher/process/signal_fd.h"
 
@@ -39,6 +40,7 @@ struct session {
     enum stage stage;
     int64_t deadline_ms, now_ms;
     int signals;
+    uint32_t oom_kills_before;
 };
 
 static void enter(struct session *s, enum stage stage, int64_t ms)
@@ -109,10 +111,20 @@ static bool has_bytes(const struct source *source)
     return source->fd >= 0 && ioctl(source->fd, FIONREAD, &waiting) == 0 && waiting > 0;
 }
 
+/* The launcher only sees that a rank was killed: its log is where the cause must be. */
+static void report_oom_kills(struct session *s)
+{
+    uint32_t count = memory_events_oom_kills_since("", s->oom_kills_before);
+
+    if (count)
+        agent_conn_send_number(s->agent_conn, FRAME_OOM_KILLED, 0, count);
+}
+
 static void part(struct session *s)
 {
     source_end(&s->out, s->agent_conn);
     source_end(&s->err, s->agent_conn);
+    report_oom_kills(s);
     agent_conn_send_number(s->agent_conn, FRAME_EXIT, 0, (uint32_t)s->status);
     enter(s, STAGE_PARTING, NEVER);
 }
@@ -319,7 +331,8 @@ void session_run(struct agent_conn *conn, const char *line, char **envp, const s
                         .out = {.fd = -1},
                         .err = {.fd = -1},
                         .signals = -1,
-                        .now_ms = signals_now_ms()};
+                        .now_ms = signals_now_ms(),
+                        .oom_kills_before = memory_events_oom_kills("")};
     struct err err;
     sigset_t all;
 

@@ -28,6 +28,7 @@ struct remote {
     int64_t now_ms;
     bool is_over; /* the exit status has arrived */
     int status;
+    uint32_t oom_kills;
     struct err failed; /* why the agent could not run the command */
 };
 
@@ -58,6 +59,9 @@ static bool take_frame(struct remote *r, const struct frame *frame, struct err *
                                  err);
     case FRAME_FAILED:
         err_set(&r->failed, ERR_DENIED, "%.*s", (int)frame->bytes.len, frame->bytes.ptr);
+        return true;
+    case FRAME_OOM_KILLED:
+        r->oom_kills = frame->number;
         return true;
     case FRAME_EXIT:
         r->is_over = true;
@@ -153,21 +157,23 @@ static bool watch_signals(struct remote *r, struct err *err)
     return signal_fd_open(&set, &r->signals, err);
 }
 
+/* What this process itself reports may follow the end of the command's output: it keeps its standard error.
+ */
 static void begin(struct remote *r, const char *line)
 {
+    int commands_err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
     own_pipe(STDOUT_FILENO);
-    own_pipe(STDERR_FILENO);
+    own_pipe(commands_err);
     source_init(&r->in, CHANNEL_IN, STDIN_FILENO);
     sink_init(&r->out, CHANNEL_OUT, STDOUT_FILENO);
-    sink_init(&r->err, CHANNEL_ERR, STDERR_FILENO);
+    sink_init(&r->err, CHANNEL_ERR, commands_err);
     agent_conn_send_bytes(&r->agent_conn, FRAME_COMMAND, 0, slice_of(line));
     agent_conn_send_number(&r->agent_conn, FRAME_START, 0, 0);
 }
 
-/* Its own errors still need standard error. */
 static void end(struct remote *r)
 {
-    r->err.fd = -1;
     agent_conn_close(&r->agent_conn);
     source_release(&r->in);
     sink_release(&r->out);
@@ -196,12 +202,21 @@ static int lose(const struct worker *worker, const char *what, const struct err 
     return REMOTE_EXIT_LOST;
 }
 
+/* The operator reads this line in the launcher's log (operator/api/observed/log_tail.c). */
+static void report_oom_kills(const struct remote *r, const struct worker *worker)
+{
+    if (r->oom_kills)
+        diag("worker %s ran out of memory: the kernel killed %u %s", worker->name, r->oom_kills,
+             r->oom_kills == 1 ? "process" : "processes");
+}
+
 static int conclude(const struct remote *r, const struct worker *worker, const struct err *why)
 {
     if (r->failed.kind != ERR_NONE)
         (void)lose(worker, "runs nothing", &r->failed);
     else if (why)
         (void)lose(worker, "is lost", why);
+    report_oom_kills(r, worker);
     return why ? REMOTE_EXIT_LOST : r->status;
 }
 

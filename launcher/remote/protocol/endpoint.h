@@ -9,7 +9,7 @@
 
 #define ENDPOINT_ENV_PORT "IPU_JOB_AGENT_PORT"
 /* An address of the pod to listen on; absent: all. */
-#define ENDPOINT_ENV_ADDRESS "IPU_JOB_AGENT_ADDRESS"
+#define ENDPOINT_ENV_ADDRESS "IPU_JOB_ADDRESS"
 
 #define ENDPOINT_TEXT_MAX 64u
 #define ENDPOINT_ADDRESS_BYTES 16u /* IPv6; an IPv4 address as ::ffff:a.b.c.d */

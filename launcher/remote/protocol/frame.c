@@ -22,6 +22,7 @@ static const struct shape_of shapes[] = {
     [FRAME_EXIT] = {.is_known = true, .number_bytes = 1},
     [FRAME_BYE] = {.is_known = true},
     [FRAME_HEARTBEAT] = {.is_known = true},
+    [FRAME_OOM_KILLED] = {.is_known = true, .number_bytes = 4},
 };
 
 enum { TYPE_COUNT = sizeof(shapes) / sizeof(shapes[0]) };

@@ -4,9 +4,9 @@
  *
  * Client: COMMAND (once or more, pieces of one shell line), START, then DATA and END on channel 0, CREDIT
  * and STOP for 1 and 2, SIGNAL, and BYE when it has the exit status. Or PROBE alone. Agent: DATA, END,
- * CREDIT and STOP the other way round, FAILED with a sentence if the command cannot run, EXIT last; ALIVE
- * responds to PROBE. Both: BEAT. Reading is strict: a frame that is too long, of an unknown type or
- * malformed ends the connection. */
+ * CREDIT and STOP the other way round, FAILED with a sentence if the command cannot run, OOM_KILLED if memory
+ * ran out meanwhile, EXIT last; ALIVE responds to PROBE. Both: BEAT. Reading is strict: a frame that is too
+ * long, of an unknown type or malformed ends the connection. */
 #pragma once
 
 #include <stdint.h>
@@ -32,6 +32,7 @@ enum frame_type {
     FRAME_EXIT, /* number: exit status, 128 + n after signal n */
     FRAME_BYE,
     FRAME_HEARTBEAT,
+    FRAME_OOM_KILLED, /* number: processes of the worker that the kernel killed while the command ran */
 };
 
 enum { CHANNEL_IN, CHANNEL_OUT, CHANNEL_ERR, CHANNEL_COUNT };
@@ -39,7 +40,7 @@ enum { CHANNEL_IN, CHANNEL_OUT, CHANNEL_ERR, CHANNEL_COUNT };
 struct frame {
     enum frame_type type;
     uint8_t channel;    /* DATA, END, STOP, CREDIT */
-    uint32_t number;    /* CREDIT, SIGNAL, EXIT */
+    uint32_t number;    /* CREDIT, SIGNAL, OOM_KILLED, EXIT */
     struct slice bytes; /* COMMAND, DATA, FAILED; borrowed */
 };
 

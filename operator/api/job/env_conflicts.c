@@ -11,7 +11,7 @@ typedef bool (*share_fn)(const struct job_spec *spec, uint32_t *ret);
 
 static bool has_results(const struct job_spec *spec)
 {
-    return job_has_popdist(spec) && !spec->has_launcher;
+    return job_has_popdist(spec) && !spec->has_launcher && spec->ipus_per_instance > 0;
 }
 
 static bool total_replicas(const struct job_spec *spec, uint32_t *ret)
@@ -75,6 +75,23 @@ static bool is_of_one_worker(const struct job_spec *spec, const char *name)
     return false;
 }
 
+/* The environment form of spec.launcher.slotsPerWorker. */
+static void check_slots(const cJSON *at, const char *value, const char *path, const struct job_spec *spec,
+                        struct strv *problems)
+{
+    AUTO(mem) char *what = NULL;
+    uint32_t slots;
+
+    if (!parse_u32(value, 1, JOB_SLOTS_MAX, &slots))
+        what = mem_printf("must be a whole number from 1 to %u; use spec.launcher.slotsPerWorker instead",
+                          JOB_SLOTS_MAX);
+    else if (spec->slots_per_worker && spec->slots_per_worker != slots)
+        what = mem_printf("contradicts spec.launcher.slotsPerWorker, which is %u; remove one of them",
+                          spec->slots_per_worker);
+    if (what)
+        field_invalid(problems, path, at, what);
+}
+
 static void check_variable(const cJSON *variable, const char *path, const struct job_spec *spec,
                            struct strv *problems)
 {
@@ -88,6 +105,8 @@ static void check_variable(const cJSON *variable, const char *path, const struct
         field_invalid(problems, path, at, "is set by the operator; remove it");
     if (is_of_one_worker(spec, name))
         field_invalid(problems, path, at, "differs per worker and is set by the operator; remove it");
+    if (spec->has_launcher && str_eq(name, "IPU_JOB_SLOTS"))
+        check_slots(at, value, path, spec, problems);
     for (size_t i = 0; i < COUNT_OF(SHARES); i++) {
         if (!str_eq(name, SHARES[i].name) || !SHARES[i].share(spec, &number) || says(value, number))
             continue;

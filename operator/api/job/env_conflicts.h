@@ -5,5 +5,6 @@
 
 #include "operator/api/job/job.h"
 
-/* `job` is the whole object, `spec` is read from it without a mistake. */
+/* `job` is the whole object, `spec` what was read from it. With ipus_per_instance 0 the worker's share is not
+ * known, and variables are not compared with it. */
 void env_conflicts_check(const cJSON *job, const struct job_spec *spec, struct strv *problems);

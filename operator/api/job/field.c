@@ -1,29 +1,40 @@
 #include "operator/api/job/field.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 
-#define SHOWN_MAX 60 /* bytes of an invalid value in a message */
+/* Bytes in a message: of an invalid value, and of a path, whose last key may be any text. */
+#define SHOWN_MAX 60
+#define PATH_MAX_BYTES 256
 
 /* Never inside a UTF-8 sequence: the API server would replace the rest of it. */
-static void shorten(char *text)
+static void shorten(char *text, size_t max)
 {
-    size_t len = strnlen(text, SHOWN_MAX + 1);
+    size_t len = strnlen(text, max + 1);
 
-    if (len <= SHOWN_MAX)
+    if (len <= max)
         return;
-    for (len = SHOWN_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+    for (len = max; ((unsigned char)text[len] & 0xC0) == 0x80;)
         len--;
     text[len] = '\0';
 }
 
+/* Keys in brackets have slashes of their own. */
 static char *dotted(const char *path)
 {
     char *text = mem_strdup(path);
+    bool is_key = false;
 
-    for (char *p = text; *p; p++)
-        *p = *p == '/' ? '.' : *p;
+    shorten(text, PATH_MAX_BYTES);
+    for (char *p = text; *p; p++) {
+        is_key = (is_key || *p == '[') && *p != ']';
+        if (iscntrl((unsigned char)*p)) /* a problem is one line */
+            *p = '?';
+        else if (*p == '/' && !is_key)
+            *p = '.';
+    }
     return text;
 }
 
@@ -31,7 +42,7 @@ static char *shown(const cJSON *value)
 {
     char *text = json_print(value);
 
-    shorten(text);
+    shorten(text, SHOWN_MAX);
     return text;
 }
 
@@ -41,9 +52,12 @@ static void add(struct strv *problems, const char *path, const char *kind, const
     AUTO(mem) char *name = dotted(path);
     AUTO(mem) char *text = value ? shown(value) : NULL;
 
-    if (problems->count < FIELD_PROBLEMS_MAX)
-        strv_pushf(problems, "%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
-                   what ? ": " : "", what ? what : "");
+    AUTO(mem)
+    char *problem = mem_printf("%s: %s%s%s%s%s", name, kind, text ? ": " : "", text ? text : "",
+                               what ? ": " : "", what ? what : "");
+
+    if (problems->count < FIELD_PROBLEMS_MAX && !strv_has(problems, problem)) /* a key may come twice */
+        strv_push(problems, problem);
 }
 
 void field_required(struct strv *problems, const char *path)

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "operator/api/job/additions.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/names.h"
 #include "operator/api/job/validate.h"
@@ -86,6 +87,8 @@ struct job *job_parse(const cJSON *object)
     job->status_text = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
     (void)snprintf(job->state, sizeof(job->state), "%s", json_str(status, "launcherStatus", ""));
     validate_job(object, &job->spec, &job->problems);
+    if (!job->has_finalizer) /* what is accepted once goes on */
+        additions_check(NULL, object, &job->problems);
     read_templates(job, json_at(object, "spec"));
     return job;
 }

@@ -20,7 +20,8 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 #define JOB_PODS_MAX                                                                                         \
     32768u /* workers of all instances: each has a view in memory whenever the job is reconciled \ */
 #define JOB_IPUS_PER_DOMAIN 64u
-#define JOB_IPUS_MAX (1u << 16) /* of one instance */
+#define JOB_IPUS_MAX (1u << 16)  /* of one instance */
+#define JOB_SLOTS_MAX (1u << 16) /* of one worker */
 
 /* States are single words such as Terminating. */
 #define JOB_STATE_SIZE 16
@@ -47,6 +48,7 @@ struct job_spec {
     bool suspend;
     char *managed_by;  /* or NULL */
     bool has_launcher; /* one pod per instance starts the program on the workers, which run the agent */
+    uint32_t slots_per_worker;     /* launcher.slotsPerWorker; 0: not given */
     uint32_t interactive_ttl_s;    /* 0: not interactive */
     uint32_t active_deadline_s;    /* 0: not given */
     uint32_t start_deadline_s;     /* 0: not given */
@@ -110,6 +112,7 @@ uint32_t job_worker_replicas(const struct job_spec *spec); /* of the model, in e
 uint32_t job_replicas(const struct job_spec *spec);        /* in all workers of an instance */
 bool job_is_reconfigurable(const struct job_spec *spec);   /* the size of the partition it requests */
 uint32_t job_gcds(const struct job_spec *spec);
+uint32_t job_slots(const struct job_spec *spec); /* processes that mpirun may start on each worker */
 uint32_t job_vipu_replicas(const struct job_spec *spec);
 /* A number of `total` instances; a percentage is rounded up or down. */
 uint32_t int_or_percent_of(const struct int_or_percent *share, uint32_t total, bool round_up);

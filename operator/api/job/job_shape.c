@@ -90,6 +90,15 @@ uint32_t job_gcds(const struct job_spec *spec)
     return spec->workers_per_instance > domains ? spec->workers_per_instance : domains;
 }
 
+uint32_t job_slots(const struct job_spec *spec)
+{
+    uint32_t gcds = job_gcds(spec) / spec->workers_per_instance;
+
+    if (spec->slots_per_worker)
+        return spec->slots_per_worker;
+    return gcds ? gcds : 1; /* a reconfigurable partition has one for all workers */
+}
+
 /* V-IPU requires whole replicas in each GCD. */
 uint32_t job_vipu_replicas(const struct job_spec *spec)
 {

@@ -92,8 +92,6 @@ static void read_restart(const cJSON *job, struct job_spec *to, struct strv *pro
                                               RESTART_EXIT_CODE};
     const char *codes = field_text(job, "spec/restartPolicy/exitCodes", problems);
 
-    if (field_at(job, "spec/restartPolicy") && !field_at(job, "spec/restartPolicy/type"))
-        field_required(problems, "spec/restartPolicy/type");
     to->restart = meant[field_choice(job, "spec/restartPolicy/type", types, COUNT_OF(types), 2, problems)];
     to->backoff_limit = field_count(job, "spec/restartPolicy/backOffLimit", 0, INT32_MAX, 3, problems);
     to->exit_codes = mem_strdup(codes);
@@ -242,6 +240,7 @@ void jobspec_read(const cJSON *job, struct job_spec *ret, struct strv *problems)
     read_workers(job, ret, problems);
     ret->replicas_per_worker = field_count(job, "spec/modelReplicasPerWorker", 1, JOB_IPUS_MAX, 0, problems);
     ret->has_launcher = field_at(job, "spec/launcher") != NULL;
+    ret->slots_per_worker = field_count(job, "spec/launcher/slotsPerWorker", 1, JOB_SLOTS_MAX, 0, problems);
     check_pods(job, ret, problems);
     check_shares(job, ret, problems);
     read_restart(job, ret, problems);

@@ -9,6 +9,7 @@
 #include "operator/api/job/jobspec.h"
 #include "operator/api/names.h"
 #include "operator/api/job/env_conflicts.h"
+#include "operator/api/job/template_types.h"
 
 /* All their names and addresses are in one environment variable, of at most 128 KiB. */
 #define LAUNCHED_WORKERS_MAX 1024
@@ -111,6 +112,7 @@ static void check_template(const cJSON *job, const char *path, struct strv *prob
 
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         check_list(job, path, lists[i], problems);
+    template_types_check(job, path, problems);
 }
 
 static void check_workers(const cJSON *job, struct strv *problems)
@@ -150,23 +152,6 @@ static void check_command(const cJSON *job, struct strv *problems)
                       "must be a command as a list of strings, such as [\"mpirun\", \"program\"]");
 }
 
-static void check_env(const cJSON *job, struct strv *problems)
-{
-    const cJSON *env = field_at(job, "spec/launcher/env");
-    size_t n = 0;
-
-    if (env && !cJSON_IsArray(env)) {
-        field_invalid(problems, "spec/launcher/env", env, "must be a list of environment variables");
-        return;
-    }
-    JSON_EACH (item, env) {
-        AUTO(mem) char *path = mem_printf("spec/launcher/env[%zu]/name", n++);
-
-        if (!json_str(item, "name", NULL))
-            field_required(problems, path);
-    }
-}
-
 /* The operator combines both commands; a part that it cannot use is an error, not ignored. */
 static void check_commands_fit(const cJSON *job, struct strv *problems)
 {
@@ -195,7 +180,7 @@ static void check_launcher(const cJSON *job, const struct job_spec *spec, struct
     if (!spec->has_launcher)
         return;
     check_command(job, problems);
-    check_env(job, problems);
+    template_types_check_env(job, "spec/launcher/env", problems);
     check_template(job, "spec/launcher/template", problems);
     check_commands_fit(job, problems);
     if (spec->workers_per_instance > LAUNCHED_WORKERS_MAX) {
@@ -211,11 +196,15 @@ void validate_job(const cJSON *job, struct job_spec *ret, struct strv *problems)
 {
     size_t before;
 
+    struct job_spec known;
+
     check_name(job, problems);
     before = problems->count;
     jobspec_read(job, ret, problems);
-    if (problems->count == before)
-        env_conflicts_check(job, ret, problems);
+    known = *ret;
+    if (problems->count > before)
+        known.ipus_per_instance = 0;
+    env_conflicts_check(job, &known, problems);
     check_objects(job, problems);
     check_workers(job, problems);
     check_launcher(job, ret, problems);

@@ -1,5 +1,7 @@
 #include "operator/api/job/warnings.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "operator/api/job/job_finished.h"
 #include "operator/api/job/field.h"
@@ -67,6 +69,70 @@ static void advise_on_restarts(const cJSON *old, const cJSON *job, struct strv *
     }
 }
 
+/* ---- a command that cannot start ---- */
+
+static bool is_mpirun(const cJSON *word)
+{
+    const char *path = cJSON_IsString(word) ? word->valuestring : "", *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    return str_eq(name, "mpirun") || str_eq(name, "mpiexec");
+}
+
+/* Of the words after mpirun: -np alone, because programs have a -n of their own. 0: it is not given, or other
+ * words say where the processes run. */
+static uint32_t requested_processes(const cJSON *command)
+{
+    static const char *const others[] = {"--host",    "-host",        "-H", "--hostfile",
+                                         "-hostfile", "-machinefile", ":"};
+    uint32_t count = 0;
+
+    if (!cJSON_IsArray(command) || !is_mpirun(command->child))
+        return 0;
+    JSON_EACH (word, command) {
+        const char *text = cJSON_IsString(word) ? word->valuestring : "";
+
+        if (strstr(text, "OVERSUBSCRIBE") || strstr(text, "oversubscribe"))
+            return 0;
+        for (size_t i = 0; i < COUNT_OF(others); i++) {
+            if (str_eq(text, others[i]))
+                return 0;
+        }
+        if (!count && (str_eq(text, "-np") || str_eq(text, "--np")) && !field_count_read(word->next, &count))
+            return 0;
+    }
+    return count;
+}
+
+static bool has_slots_variable(const cJSON *job)
+{
+    static const char *const lists[] = {LAUNCHER "/env", LAUNCHER "/template/spec/containers",
+                                        WORKERS "/spec/containers"};
+
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        const cJSON *list = field_at(job, lists[i]);
+        AUTO(mem) char *text = list ? json_print(list) : NULL;
+
+        if (text && strstr(text, "\"IPU_JOB_SLOTS\""))
+            return true;
+    }
+    return false;
+}
+
+static void advise_on_slots(const cJSON *old, const cJSON *job, const struct job_spec *spec,
+                            struct strv *warnings)
+{
+    uint32_t wanted = requested_processes(field_at(job, LAUNCHER "/command"));
+    uint32_t workers = spec->workers_per_instance, slots = job_slots(spec);
+
+    if (!is_new(old, job, LAUNCHER) || has_slots_variable(job) || wanted <= (uint64_t)workers * slots)
+        return;
+    strv_pushf(warnings,
+               "spec.launcher.command: -np %u needs more slots than there are (%u workers x %u); set "
+               "spec.launcher.slotsPerWorker to %u",
+               wanted, workers, slots, (wanted + workers - 1) / workers);
+}
+
 static void advise_on_fields(const cJSON *old, const cJSON *job, const struct job_spec *spec,
                              struct strv *warnings)
 {
@@ -75,9 +141,29 @@ static void advise_on_fields(const cJSON *old, const cJSON *job, const struct jo
         strv_push(warnings, "spec.restartPolicy.exitCodes: ignored unless type is ExitCode");
     if (spec->has_launcher && is_new(old, job, "spec/workers/strategy"))
         strv_push(warnings, "spec.workers.strategy: ignored for a job with a launcher");
+    if (spec->has_launcher)
+        advise_on_slots(old, job, spec, warnings);
 }
 
-void warnings_for_job(const cJSON *old, const cJSON *job, struct strv *warnings)
+/* ---- a size that is never served ---- */
+
+static void advise_on_size(uint32_t ipus, uint32_t largest_partition, struct strv *warnings)
+{
+    if (ipus & (ipus - 1))
+        strv_pushf(
+            warnings,
+            "spec.ipusPerJobInstance: the job will not start: a partition of %u IPUs is not possible, sizes "
+            "are powers of two",
+            ipus);
+    else if (largest_partition && ipus > largest_partition)
+        strv_pushf(
+            warnings,
+            "spec.ipusPerJobInstance: the job will not start: %u IPUs exceed the capacity of every V-IPU "
+            "controller, the largest possible partition has %u",
+            ipus, largest_partition);
+}
+
+void warnings_for_job(const cJSON *old, const cJSON *job, uint32_t largest_partition, struct strv *warnings)
 {
     AUTO(strv) struct strv unused = {0};
     AUTO(jobspec) struct job_spec spec;
@@ -87,5 +173,7 @@ void warnings_for_job(const cJSON *old, const cJSON *job, struct strv *warnings)
         return;
     if (old)
         advise_on_change(old, job, &spec, warnings);
+    else
+        advise_on_size(spec.ipus_per_instance, largest_partition, warnings);
     advise_on_fields(old, job, &spec, warnings);
 }

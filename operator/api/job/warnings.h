@@ -9,5 +9,6 @@
 #define WARNING_TEXT_MAX 256
 
 /* `old` is the previous version of the job with its status, or NULL for a new one. Its warnings are not
- * repeated. */
-void warnings_for_job(const cJSON *old, const cJSON *job, struct strv *warnings);
+ * repeated. largest_partition: IPUs of the largest one that some V-IPU controller could ever create; 0: not
+ * known. */
+void warnings_for_job(const cJSON *old, const cJSON *job, uint32_t largest_partition, struct strv *warnings);

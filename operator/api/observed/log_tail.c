@@ -1,6 +1,7 @@
 #include "operator/api/observed/log_tail.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -12,11 +13,37 @@
 static const struct words {
     const char *begin, *name, *verb;
     const char *why; /* if the line does not contain the cause */
-} words[] = {
-    {"ipu-launch: worker ", "", " is lost: ", NULL},
-    {"ipu-launch: worker ", "", " cannot be reached: ", NULL},
-    {"Remote daemon: ", " on node ", "", "mpirun does not hear from its daemon there any more"},
+} lost_words[] =
+    {
+        {"ipu-launch: worker ", "", " is lost: ", NULL},
+        {"ipu-launch: worker ", "", " cannot be reached: ", NULL},
+        {"Remote daemon: ", " on node ", "", "mpirun does not hear from its daemon there any more"},
+},
+  memory_words[] = {
+      {"ipu-launch: worker ", "", " ran out of memory: ", NULL},
 };
+
+/* "[[25280,1],2]" or "[prterun-node-1009@1,2]": the number after the last comma. */
+static bool read_rank_of_name(struct slice name, uint32_t *ret)
+{
+    const char *comma = name.len ? memrchr(name.ptr, ',', name.len) : NULL;
+
+    return comma && sscanf(comma, ",%9u]", ret) == 1; /* NOLINT(cert-err34-c) */
+}
+
+/* The tag of mpirun: "[1,2]<stderr>:". *ret_text is what follows. */
+static bool read_tag(struct slice line, uint32_t *ret_rank, struct slice *ret_text)
+{
+    const char *end = line.len && line.ptr[0] == '[' ? memchr(line.ptr, '>', line.len) : NULL;
+    const char *name_end = end ? memchr(line.ptr, ']', (size_t)(end - line.ptr)) : NULL;
+
+    if (!name_end || !memmem(name_end, (size_t)(end - name_end), "<std", strlen("<std")) ||
+        !read_rank_of_name((struct slice){line.ptr, (size_t)(name_end - line.ptr)}, ret_rank))
+        return false;
+    end += strspn(end, ">:");
+    *ret_text = (struct slice){end, line.len - (size_t)(end - line.ptr)};
+    return true;
+}
 
 /* "train-worker-12" is number 12; the job's own name may contain "worker", too. */
 static bool read_number(struct slice name, uint32_t *ret)
@@ -54,18 +81,113 @@ static bool read_line(struct slice line, const struct words *says, struct lost_w
     return read_number(name, &ret->number);
 }
 
-bool log_tail_lost_worker(const char *lines, struct lost_worker *ret)
+/* The next line without a rank's tag; false: there is none. In a line of a rank a program speaks: it may show
+ * the log of another run. */
+static bool next_own_line(const char **at, struct slice *ret)
 {
-    for (const char *at = lines; at && *at; at += *at == '\n') {
-        struct slice line = {at, strcspn(at, "\n")};
+    struct slice text;
+    uint32_t rank;
 
-        for (size_t i = 0; i < COUNT_OF(words); i++) {
+    while (*at && **at) {
+        *ret = (struct slice){*at, strcspn(*at, "\n")};
+        *at += ret->len + ((*at)[ret->len] == '\n');
+        if (!read_tag(*ret, &rank, &text))
+            return true;
+    }
+    return false;
+}
+
+static bool find_worker(const char *lines, const struct words *words, size_t count, struct lost_worker *ret)
+{
+    struct slice line;
+
+    for (const char *at = lines; next_own_line(&at, &line);) {
+        for (size_t i = 0; i < count; i++) {
             if (read_line(line, &words[i], ret))
                 return true;
         }
-        at += line.len;
     }
     return false;
+}
+
+/* A worker whose memory ran out may be lost as a consequence, and its loss be reported first. */
+bool log_tail_lost_worker(const char *lines, struct lost_worker *ret)
+{
+    ret->out_of_memory = find_worker(lines, memory_words, COUNT_OF(memory_words), ret);
+    return ret->out_of_memory || find_worker(lines, lost_words, COUNT_OF(lost_words), ret);
+}
+
+bool log_tail_is_out_of_memory(const char *lines)
+{
+    struct slice line;
+
+    for (const char *at = lines; next_own_line(&at, &line);) {
+        if (behind(line, "ipu-launch: this container ran out of memory: ").ptr)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the rank that failed first ---- */
+
+/* mpirun's reports, as in open-mpi/ompi, v4.1.x, orte/tools/orterun/help-orterun.txt and
+ * ompi/mpi/help/help-mpi-api.txt, and in openpmix/prrte, src/docs/show-help-files/help-prterun.txt, which
+ * breaks lines elsewhere: white space in a format is any. */
+#define OF_SIGNAL "noticed that process rank"
+#define OF_STATUS "first process to do so was:"
+#define OF_ABORT "MPI_ABORT was invoked on rank"
+
+/* Decimal numbers, at most nine digits, so that none overflows. */
+static bool read_signalled(const char *at, struct failed_rank *ret)
+{
+    int host = 0, host_end = 0;
+
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    if (sscanf(at, OF_SIGNAL " %9u with PID %*u on node %n%*s%n exited on signal %9d", &ret->rank, &host,
+               &host_end, &ret->signal) != 2)
+        return false;
+    ret->host = (struct slice){at + host, (size_t)(host_end - host)};
+    return true;
+}
+
+static bool read_exited(const char *at, struct failed_rank *ret)
+{
+    int name = 0, name_end = 0;
+
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    return sscanf(at, OF_STATUS " Process name: %n%*s%n Exit code: %9d", &name, &name_end, &ret->exit_code) ==
+               1 &&
+           read_rank_of_name((struct slice){at + name, (size_t)(name_end - name)}, &ret->rank);
+}
+
+static bool read_aborted(const char *at, struct failed_rank *ret)
+{
+    int end = 0;
+
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    return sscanf(at, OF_ABORT " %9u in communicator MPI_COMM_WORLD%n", &ret->rank, &end) == 1 && end;
+}
+
+/* A script may run mpirun several times: the last report counts. */
+bool log_tail_failed_rank(const char *lines, struct failed_rank *ret)
+{
+    static const struct {
+        const char *mark;
+        bool (*read)(const char *at, struct failed_rank *ret);
+    } reports[] = {{OF_SIGNAL, read_signalled}, {OF_STATUS, read_exited}, {OF_ABORT, read_aborted}};
+    const char *last = NULL;
+
+    for (size_t i = 0; i < COUNT_OF(reports); i++) {
+        for (const char *at = lines; at && (at = strstr(at, reports[i].mark)) != NULL; at++) {
+            struct failed_rank rank = {0};
+
+            if (at < last || !reports[i].read(at, &rank))
+                continue;
+            *ret = rank;
+            last = at;
+        }
+    }
+    return last != NULL;
 }
 
 /* ---- the last line ---- */
@@ -123,22 +245,94 @@ static struct slice line_before(const char *lines, const char *end)
     return trimmed((struct slice){begin, (size_t)(end - begin)});
 }
 
-struct slice log_tail_last_line(const char *lines)
+/* Open MPI 4.1 and 5 say it in the same words, without the field that sets the number:
+ * open-mpi/ompi, orte/mca/rmaps/base/help-orte-rmaps-base.txt (v4.1.x), topic alloc-error. */
+static struct slice translated(struct slice report)
 {
-    const char *end = lines ? lines + strlen(lines) : lines;
-    struct slice reported = {"", 0};
-    size_t rules = 0;
+    static const char begin[] = "There are not enough slots available in the system";
+
+    if (report.len < strlen(begin) || memcmp(report.ptr, begin, strlen(begin)) != 0)
+        return report;
+    return SLICE_LIT("mpirun was asked for more processes than it has slots; set "
+                     "spec.launcher.slotsPerWorker to the number of processes of a worker");
+}
+
+/* The lines from the last to the first: *end is where the last one ends, in the end NULL. */
+static struct slice next_line_up(const char *lines, const char **end)
+{
+    struct slice line = line_before(lines, *end);
+
+    *end = memrchr(lines, '\n', (size_t)(*end - lines));
+    return line;
+}
+
+/* The last line with this rank's tag. False: no line has a tag. */
+static bool last_line_of_rank(const char *lines, uint32_t rank, struct slice *ret)
+{
+    const char *end = lines + strlen(lines);
+    bool has_tags = false;
 
     while (end) {
-        struct slice line = line_before(lines, end);
-        bool says = says_something(line);
+        struct slice line = next_line_up(lines, &end), text;
+        uint32_t by;
+
+        if (!read_tag(line, &by, &text))
+            continue;
+        has_tags = true;
+        *ret = trimmed(text);
+        if (by == rank && says_something(*ret))
+            return true;
+    }
+    *ret = (struct slice){"", 0};
+    return has_tags;
+}
+
+static struct slice last_line_of_none(const char *lines)
+{
+    const char *end = lines + strlen(lines);
+    struct slice reported = {"", 0}, text;
+    size_t rules = 0;
+    uint32_t by;
+
+    while (end) {
+        struct slice line = next_line_up(lines, &end);
+        bool says = says_something(line) && !read_tag(line, &by, &text);
 
         rules += is_rule(line);
         if (says && rules % 2 == 0)
-            return shortened(line);
+            return line;
         if (says && rules == 1)
             reported = line; /* in the end its first */
-        end = memrchr(lines, '\n', (size_t)(end - lines));
     }
-    return shortened(reported);
+    return translated(reported);
+}
+
+struct slice log_tail_last_line(const char *lines)
+{
+    struct failed_rank failed;
+    struct slice line;
+
+    if (!lines)
+        return (struct slice){"", 0};
+    if (!log_tail_failed_rank(lines, &failed) || !last_line_of_rank(lines, failed.rank, &line))
+        line = last_line_of_none(lines);
+    return shortened(line);
+}
+
+bool log_tail_is_of_mpirun(const char *lines)
+{
+    static const char *const programs[] = {"mpirun ", "mpiexec ", "prterun "};
+    const char *end = lines ? lines + strlen(lines) : NULL;
+    struct slice below = {"", 0};
+
+    while (end) {
+        struct slice line = next_line_up(lines, &end);
+
+        for (size_t i = 0; is_rule(line) && i < COUNT_OF(programs); i++) {
+            if (below.len >= strlen(programs[i]) && !memcmp(below.ptr, programs[i], strlen(programs[i])))
+                return true;
+        }
+        below = line;
+    }
+    return false;
 }

@@ -1,7 +1,8 @@
-/* What the last lines of a container's log say: the last line itself, and which worker the lines of a
- * launcher report as lost. ipu-launch prints such a line (launcher/remote/client/remote.c) when it loses the
- * connection to one, and so does Open MPI, 4.1 and 5, when its daemon there stops responding, which is often
- * sooner. They are lines of a job's own log, so they are used in its status, and nowhere else. Pure. */
+/* What the last lines of a container's log say: which worker a launcher reports as lost or out of memory,
+ * which rank failed first, and what that rank printed last. ipu-launch prints lines about workers
+ * (launcher/remote/client/remote.c) and about its own container (launcher/inpod/main.c); Open MPI, 4.1 and 5,
+ * reports a daemon that stops responding, often sooner, and the rank. They are lines of a job's own log, so
+ * they are used in its status, and nowhere else. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +13,27 @@
 struct lost_worker {
     uint32_t number;  /* over all instances, as in its pod's name */
     struct slice why; /* borrowed */
+    bool out_of_memory;
 };
 
-/* The first worker that was lost, or none. */
+/* The first worker that ran out of memory, otherwise the first that was lost, or none. */
 bool log_tail_lost_worker(const char *lines, struct lost_worker *ret);
+bool log_tail_is_out_of_memory(const char *lines); /* the container that printed them */
 
-/* The program's last line that has a letter or a digit; if there is only mpirun's report, the report's first
- * one. Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none.
- */
+/* The rank that mpirun blames for the end of all. */
+struct failed_rank {
+    uint32_t rank;
+    int signal, exit_code; /* 0: mpirun reports the other, or neither */
+    struct slice host;     /* where it ran; empty if mpirun does not tell. Borrowed */
+};
+
+bool log_tail_failed_rank(const char *lines, struct failed_rank *ret);
+/* mpirun itself failed: its exit code is none of a program. */
+bool log_tail_is_of_mpirun(const char *lines);
+
+/* The failed rank's last line, without its tag. If no rank is known to have failed, the last line that no
+ * rank has printed; if there is only mpirun's report, the report's first one. Lines have a letter or a digit.
+ * Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none. A
+ * report of too few slots is replaced by one that names the field. */
 #define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

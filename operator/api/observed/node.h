@@ -3,13 +3,15 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/doc/json.h"
 
 struct node {
     char *name;
-    char *boot_id;       /* changes with every boot */
-    bool out_of_service; /* taint node.kubernetes.io/out-of-service: an admin confirms that it is down */
+    char *boot_id;        /* changes with every boot */
+    int64_t boot_version; /* the node's resource version when this boot was first seen; 0: not a number */
+    bool out_of_service;  /* taint node.kubernetes.io/out-of-service: an admin confirms that it is down */
     bool ready;
     cJSON *labels;
 };

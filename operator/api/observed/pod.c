@@ -8,11 +8,13 @@
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
 #include "operator/api/names.h"
+#include "operator/api/observed/log_tail.h"
 #include "operator/api/observed/owner.h"
 #include "operator/api/observed/pod_reasons.h"
 
 /* A message is copied into status and events; the kubelet's own limit for termination messages is 4 KiB. */
 #define MESSAGE_MAX 2048
+#define DEFAULT_GRACE_S 30
 
 static enum pod_phase phase_of(const char *text)
 {
@@ -106,7 +108,10 @@ static void read_termination(struct pod *pod, const cJSON *status, bool is_sidec
     pod->failed_s = at;
     pod->exit_code = (int)json_i64(terminated, "exitCode", 0);
     pod->exit_signal = (int)json_i64(terminated, "signal", 0);
-    mem_set_str(&pod->failed_reason, json_str(terminated, "reason", ""));
+    /* A runtime may miss the end of a process other than the container's first. */
+    mem_set_str(&pod->failed_reason, log_tail_is_out_of_memory(json_str(terminated, "message", NULL))
+                                         ? "OOMKilled"
+                                         : json_str(terminated, "reason", ""));
     pod->oom_killed = str_eq(pod->failed_reason, "OOMKilled");
     mem_set_str(&pod->failed_container, json_str(status, "name", ""));
     if (!pod->reason) /* a pod with a reason of its own, such as Evicted, is a better explanation */
@@ -155,6 +160,18 @@ static bool read_statuses(struct pod *pod, const cJSON *spec, const cJSON *statu
             read_waiting(pod, waiting);
     }
     return all_terminated;
+}
+
+/* The init container that the operator adds prints nothing. */
+static bool has_log(const cJSON *statuses)
+{
+    JSON_EACH (status, statuses) {
+        bool has_started = json_at(status, "state/running") || json_at(status, "state/terminated");
+
+        if (has_started && !str_eq(json_str(status, "name", ""), NAME_LAUNCHER_PART))
+            return true;
+    }
+    return false;
 }
 
 static const cJSON *find_status(const cJSON *statuses, const char *name)
@@ -240,18 +257,35 @@ static bool sandbox_not_ready(const cJSON *status)
     return str_eq(json_str(find_condition(status, "PodReadyToStartContainers"), "status", ""), "False");
 }
 
+/* A deadline of one second that the operator has set; a user may have written either of the two. */
+static void read_stop(struct pod *pod, const cJSON *metadata, const cJSON *spec)
+{
+    pod->grace_s = json_i64(spec, "terminationGracePeriodSeconds", DEFAULT_GRACE_S);
+    if (json_i64(spec, "activeDeadlineSeconds", 0) == STOPPED_DEADLINE_S)
+        timefmt_parse_rfc3339(json_str(metadata, "annotations/graphcore.ai~1stopped-at", ""),
+                              &pod->stopped_s);
+}
+
 static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
 {
     const cJSON *containers = json_at(status, "containerStatuses");
+    const char *reason = json_str(status, "reason", NULL);
+    /* The kubelet reports so any pod that the operator stopped; how it ended, its containers tell. */
+    bool is_of_stop = pod->stopped_s && str_eq(reason, "DeadlineExceeded");
 
+    if (is_of_stop)
+        reason = NULL;
     pod->phase = phase_of(json_str(status, "phase", "Pending"));
     timefmt_parse_rfc3339(json_str(status, "startTime", ""), &pod->started_s);
-    mem_set_str(&pod->reason, json_str(status, "reason", NULL));
-    if (json_str(status, "message", NULL))
+    mem_set_str(&pod->reason, reason);
+    if (json_str(status, "message", NULL) && !is_of_stop)
         keep_tail(&pod->message, json_str(status, "message", ""));
     pod->started_all_terminated = true;
     read_statuses(pod, spec, json_at(status, "initContainerStatuses"));
     pod->main_done = read_statuses(pod, spec, containers) && containers && containers->child;
+    pod->has_log = has_log(containers) || has_log(json_at(status, "initContainerStatuses"));
+    if (is_of_stop && pod->phase == POD_FAILED && pod->main_done && !pod->failed_container)
+        pod->phase = POD_SUCCEEDED;
     read_lingering(pod, spec, containers);
     if (pod->oom_killed && !pod->reason)
         mem_set_str(&pod->reason, "OOMKilled");
@@ -265,24 +299,33 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
         read_scheduling(pod, status);
     pod->disruption = pod_reason_of_disruption(status, &pod->disrupted_s);
     if (pod->phase == POD_FAILED)
-        pod->trouble = pod_reason_of_failure(json_str(status, "reason", NULL), pod->failed_reason,
-                                             containers && containers->child, pod->disruption);
+        pod->trouble = pod_reason_of_failure(reason, pod->failed_reason, containers && containers->child,
+                                             pod->disruption);
 }
 
-/* deletionTimestamp is the end of the grace period. A pod that had ended is removed at once, so one that is
- * seen both deleting and ended was nearly always stopped. */
-static void read_deletion(struct pod *pod, const cJSON *metadata)
+static bool has_ended_before(const struct pod *pod, int64_t at_s)
 {
+    return pod_is_terminal(pod) && pod->finished_s && pod->finished_s < at_s;
+}
+
+/* deletionTimestamp is the end of the grace period. A pod that had ended is removed at once and is not
+ * stopped, so one that is seen both deleting or stopped and ended had nearly always been running. */
+static void read_end(struct pod *pod, const cJSON *metadata)
+{
+    bool is_deleted_while_running;
     int64_t asked_s;
 
     pod->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
     timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &pod->termination_deadline_s);
     asked_s = pod->termination_deadline_s - json_i64(metadata, "deletionGracePeriodSeconds", 0);
-    pod->deleted_while_running =
-        pod->deleting && !(pod_is_terminal(pod) && pod->finished_s && pod->finished_s < asked_s);
+    is_deleted_while_running = pod->deleting && !has_ended_before(pod, asked_s);
+    pod->stopped_while_running =
+        is_deleted_while_running || (pod->stopped_s && !has_ended_before(pod, pod->stopped_s));
     /* The condition comes before the deletion, which may still be refused; the garbage collector's is final.
      */
-    if (!pod->deleted_while_running && pod->phase != POD_UNKNOWN)
+    if (!is_deleted_while_running && pod->phase != POD_UNKNOWN)
+        pod->disruption = NULL;
+    if (pod->stopped_s && pod->disrupted_s >= pod->stopped_s) /* it was to end anyway */
         pod->disruption = NULL;
 }
 
@@ -353,16 +396,17 @@ struct pod *pod_parse(const cJSON *object)
     pod->node = mem_strdup(json_str(object, "spec/nodeName", NULL));
     read_owner(pod, metadata);
     pod->job_key = pod->job_name ? mem_printf("%s/%s", pod->ns, pod->job_name) : mem_strdup("");
+    read_stop(pod, metadata, json_at(object, "spec"));
     read_status(pod, json_at(object, "spec"), json_at(object, "status"));
-    read_deletion(pod, metadata);
+    read_end(pod, metadata);
     return pack(pod);
 }
 
 void pod_merge_previous(struct pod *pod, const struct pod *before)
 {
-    if (!str_eq(pod->uid, before->uid) || !before->deleted_while_running || pod->deleted_while_running)
+    if (!str_eq(pod->uid, before->uid) || !before->stopped_while_running || pod->stopped_while_running)
         return;
-    pod->deleted_while_running = true;
+    pod->stopped_while_running = true;
     pod->disruption = before->disruption;
     pod->disrupted_s = before->disrupted_s;
 }
@@ -375,6 +419,11 @@ void pod_free(struct pod *pod)
 bool pod_is_terminal(const struct pod *pod)
 {
     return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+bool pod_is_ending(const struct pod *pod)
+{
+    return pod->deleting || pod->stopped_s;
 }
 
 bool pod_has_stopped(const struct pod *pod, bool gone, bool node_is_fenced)

@@ -29,11 +29,12 @@ struct pod {
     uint64_t revision;   /* annotation: hash of the template it was created from; 0: none */
     enum pod_phase phase;
     bool deleting;
-    bool deleted_while_running; /* it was deleted before it ended: its exit status says nothing about its
-                                   program */
+    bool stopped_while_running; /* it was deleted or stopped before it ended: its exit status says nothing
+                                   about its program */
     bool ready;
     bool sandbox_not_ready;      /* its node reports that its volumes or its network are not available */
     bool has_started;            /* a container of it has started: its volumes are available */
+    bool has_log;                /* a container of its template has started */
     bool started_all_terminated; /* every container that started has state.terminated */
     bool main_done; /* the first container, and every other that is not a sidecar, has terminated */
     /* Unix seconds; 0: not yet */
@@ -45,6 +46,8 @@ struct pod {
     int64_t finished_s;             /* Unix seconds of the last container's end; 0: none has ended */
     int64_t failed_s;               /* of the end of the container that failed first; 0: none has failed */
     int64_t termination_deadline_s; /* end of its grace period; 0: it is not deleted */
+    int64_t stopped_s;              /* when the operator stopped it, see plan_pod_stop; 0: it did not */
+    int64_t grace_s;                /* how long its containers may take to end */
     int exit_code;                  /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
@@ -72,6 +75,8 @@ static inline void pod_auto(struct pod **pod)
 }
 
 bool pod_is_terminal(const struct pod *pod);
+/* Is it deleted or stopped, although its processes may still run? */
+bool pod_is_ending(const struct pod *pod);
 
 /* The pod garbage collector sets Failed without looking; unless all containers are known to have ended, such
  * a pod's phase is POD_UNKNOWN here.

@@ -88,6 +88,32 @@ void pod_env_add_instance(struct pod_env *env, const struct job *job, uint32_t i
     pod_env_add_number(&ours, "IPU_JOB_INSTANCES", spec->instances);
     pod_env_add_number(&ours, "IPU_JOB_INSTANCE_INDEX", instance);
     pod_env_add_number(&ours, "IPU_JOB_WORKERS", spec->workers_per_instance);
+    pod_env_add_number(&ours, "IPU_JOB_MASTER_PORT", name_master_port(job->uid, instance));
+}
+
+void pod_env_add_address(struct pod_env *env)
+{
+    struct pod_env ours = plain(env);
+
+    json_put_str(json_put_object(json_put_object(add(&ours, "IPU_JOB_ADDRESS"), "valueFrom"), "fieldRef"),
+                 "fieldPath", "status.podIP");
+}
+
+void pod_env_add_mpi(struct pod_env *env)
+{
+    static const char *const names[] = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                                        "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        pod_env_add(env, names[i], "1");
+}
+
+void pod_env_add_mpi_agent(struct pod_env *env, const char *program)
+{
+    AUTO(mem) char *agents = mem_printf("ssh : rsh : %s", program);
+
+    pod_env_add(env, "OMPI_MCA_plm_rsh_agent", agents);
+    pod_env_add(env, "PRTE_MCA_plm_ssh_agent", agents);
 }
 
 void pod_env_add_worker(struct pod_env *env, const struct job *job, uint32_t instance, uint32_t worker,
@@ -105,7 +131,6 @@ void pod_env_add_worker(struct pod_env *env, const struct job *job, uint32_t ins
         AUTO(mem) char *master = master_address(job, instance);
 
         pod_env_add(&ours, "IPU_JOB_MASTER_ADDR", master);
-        pod_env_add_number(&ours, "IPU_JOB_MASTER_PORT", name_master_port(job->uid, instance));
     }
 }
 

@@ -22,6 +22,13 @@ void pod_env_add_gcd(struct pod_env *env, uint32_t worker, const struct partitio
 void pod_env_add_instance(struct pod_env *env, const struct job *job, uint32_t instance);
 void pod_env_add_worker(struct pod_env *env, const struct job *job, uint32_t instance, uint32_t worker,
                         const struct partition_placement *place);
+/* With host networking: the node has more networks than the one of its pods' addresses. */
+void pod_env_add_address(struct pod_env *env);
+/* mpirun works for root, also in a shell of `kubectl exec`. */
+void pod_env_add_mpi(struct pod_env *env);
+/* In a worker, mpirun starts nothing on other hosts by itself, but does not start without a program for that:
+ * this one is taken where an image has no ssh. */
+void pod_env_add_mpi_agent(struct pod_env *env, const char *program);
 /* A container that uses its image's entry point has no ipu-launch in front: the pod spec contains the
  * results. A test compares this with what `ipu-launch env` computes from the shape. */
 void pod_env_add_results(struct pod_env *env, const struct job *job, uint32_t instance, uint32_t worker,

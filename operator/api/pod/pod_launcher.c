@@ -9,6 +9,8 @@
 #include "operator/api/pod/pod_common.h"
 
 #define RUN_DIR "/var/run/ipu-launch"
+#define SCRATCH_DIR RUN_DIR "/tmp"
+#define HOSTS_FILE "/etc/hosts"
 
 /* MPI writes temporary files, also if the root file system is read-only. */
 static void add_scratch(cJSON *spec, cJSON *container)
@@ -17,7 +19,7 @@ static void add_scratch(cJSON *spec, cJSON *container)
 
     json_put_str(volume, "name", NAME_SCRATCH_VOLUME);
     json_put_str(json_put_object(volume, "emptyDir"), "sizeLimit", "64Mi");
-    pod_common_mount(container, NAME_SCRATCH_VOLUME, RUN_DIR "/tmp", false);
+    pod_common_mount(container, NAME_SCRATCH_VOLUME, SCRATCH_DIR, false);
 }
 
 /* ---- the agent in a worker ---- */
@@ -31,16 +33,6 @@ static void add_agent_port(cJSON *container, const struct partition_placement *p
     if (host_network) /* the scheduler keeps it unique on its node */
         json_put_i64(port, "hostPort", place->agent_port);
     json_put_str(port, "protocol", "TCP");
-}
-
-/* A node has more networks than the one of its pods' addresses. */
-static void add_agent_address(cJSON *env)
-{
-    cJSON *item = json_push_take(env, json_object());
-
-    json_put_str(item, "name", "IPU_JOB_AGENT_ADDRESS");
-    json_put_str(json_put_object(json_put_object(item, "valueFrom"), "fieldRef"), "fieldPath",
-                 "status.podIP");
 }
 
 /* Runs every second until it first succeeds, and then never again: it must not disturb training. */
@@ -93,8 +85,6 @@ void pod_launcher_fill_worker(cJSON *spec, struct pod_env *env, const struct job
 
     pod_env_add_start(env, job, place);
     pod_env_add_number(&ours, "IPU_JOB_AGENT_PORT", place->agent_port);
-    if (host_network)
-        add_agent_address(ours.list);
     pod_common_wrap(container, "agent", json_at(container, "command"));
     add_agent_port(container, place, host_network);
     add_agent_probe(container);
@@ -105,6 +95,27 @@ void pod_launcher_fill_worker(cJSON *spec, struct pod_env *env, const struct job
     json_put_strf(item, "key", "%u", worker);
     json_put_str(item, "path", "key");
     leave_token_out(spec);
+}
+
+static bool has_mount_at(const cJSON *container, const char *path)
+{
+    JSON_EACH (mount, json_at(container, "volumeMounts")) {
+        if (str_eq(json_str(mount, "mountPath", NULL), path))
+            return true;
+    }
+    return false;
+}
+
+void pod_launcher_add_hosts_file(cJSON *spec)
+{
+    cJSON *container = json_at_mut(spec, "containers")->child;
+    cJSON *installer = json_at_mut(spec, "initContainers")->child;
+
+    if (has_mount_at(container, HOSTS_FILE))
+        return;
+    json_push_str(json_at_mut(installer, "args"), SCRATCH_DIR "/hosts");
+    pod_common_mount(installer, NAME_SCRATCH_VOLUME, SCRATCH_DIR, false);
+    json_put_str(pod_common_mount(container, NAME_SCRATCH_VOLUME, HOSTS_FILE, false), "subPath", "hosts");
 }
 
 bool pod_launcher_uses_host_network(const struct job *job, const struct pod_spec_options *options)
@@ -168,8 +179,10 @@ static void add_env(cJSON *spec, cJSON *container, const struct job *job, uint32
     pod_env_add_partition(&env, place);
     pod_secrets_mount(spec, &env, job, instance, place);
     pod_env_add_instance(&env, job, instance);
+    pod_env_add_mpi(&env);
     pod_env_add_start(&env, job, place);
     pod_env_add(&ours, "IPU_JOB_HOSTS", str_text(&text));
+    pod_env_add_number(&env, "IPU_JOB_SLOTS", job_slots(&job->spec));
     pod_env_add(&ours, "IPU_JOB_NETWORK", options->mpi_network);
 }
 

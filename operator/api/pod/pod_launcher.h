@@ -20,6 +20,9 @@ MUST_USE cJSON *pod_launcher_pod(const struct job *job, uint32_t instance,
                                  const struct pod_launcher_host *hosts,
                                  const struct partition_placement *place,
                                  const struct pod_spec_options *options, struct err *err);
+/* Gives such a pod, whose init container of ipu-launch is there already, a hosts file that can be changed:
+ * workers do not know each other's addresses when they are created. */
+void pod_launcher_add_hosts_file(cJSON *spec);
 /* Adds the agent to the worker pod under construction. */
 void pod_launcher_fill_worker(cJSON *spec, struct pod_env *env, const struct job *job, uint32_t instance,
                               uint32_t worker, const struct partition_placement *place);

@@ -25,6 +25,11 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
     pod_env_add_gcd(&env, worker, place);
     pod_env_add_instance(&env, job, instance);
     pod_env_add_worker(&env, job, instance, worker, place);
+    pod_env_add_mpi(&env);
+    pod_env_add_mpi_agent(&env, IPU_LAUNCH_PROGRAM " remote");
+    if (json_bool(spec, "hostNetwork", false) &&
+        (job->spec.has_launcher || job_has_several_workers(&job->spec)))
+        pod_env_add_address(&env);
     pod_secrets_mount(spec, &env, job, instance, place);
     pod_common_mount(container, NAME_LAUNCHER_PART, IPU_LAUNCH_DIR, true);
     if (job->spec.has_launcher)
@@ -59,6 +64,8 @@ static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uin
     pod_common_put_network(spec, options);
     fill_main_container(spec, job, instance, worker, place);
     pod_common_add_launcher(spec, options);
+    if (job->spec.has_launcher)
+        pod_launcher_add_hosts_file(spec);
     pod_common_set_termination_message_policy(pod_common_array(spec, "initContainers"));
     pod_common_set_termination_message_policy(pod_common_array(spec, "containers"));
     put_hostname(spec, job, instance * job->spec.workers_per_instance + worker, pod);

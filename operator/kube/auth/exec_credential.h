@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/mem.h"
 #include "base/doc/json.h"
 
 #define CREDENTIAL_NEVER_EXPIRES INT64_MAX
@@ -21,8 +22,4 @@ char *exec_credential_request(const char *api_version, const cJSON *cluster);
 MUST_USE bool exec_credential_parse(struct slice text, const char *api_version, struct exec_credential *ret,
                                     struct err *err);
 void exec_credential_release(struct exec_credential *exec_credential);
-
-static inline void exec_credential_auto(struct exec_credential *exec_credential)
-{
-    exec_credential_release(exec_credential);
-}
+DEFINE_AUTO(exec_credential);

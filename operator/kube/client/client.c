@@ -162,28 +162,18 @@ static void log_warning_once(struct kube *kube, struct slice warning)
         log_warn("API server warning", KV("warning", text));
 }
 
-static bool is_json(const struct http_response *http)
-{
-    return str_has_prefix(http->content_type, "application/json");
-}
-
 /* A 2xx answer that is cut or garbled may still have taken effect: the caller must check. */
 static cJSON *answer_body(const struct http_response *http, struct err *err)
 {
     struct err bad = {0};
     cJSON *body;
 
-    if (http->body.len == 0 || !is_json(http))
+    if (http->body.len == 0 || !str_has_prefix(http->content_type, "application/json"))
         return NULL;
     body = json_parse(http->body, &bad);
     if (body == NULL && http->status < 300)
         err_set_code(err, ERR_IO, http->status, "invalid response from the API server: %s", bad.msg);
     return body;
-}
-
-static bool is_success(const struct http_response *http)
-{
-    return http->status >= 200 && http->status < 300;
 }
 
 static void read_answer(const struct http_response *http, const struct err *err, struct kube_response *res,
@@ -193,7 +183,7 @@ static void read_answer(const struct http_response *http, const struct err *err,
         (struct kube_response){.http_status = http->status, .err = *err, .reason = "", .retry_after_ms = -1};
     if (err->kind == ERR_NONE)
         res->body = answer_body(http, &res->err);
-    if (err->kind == ERR_NONE && !is_success(http)) {
+    if (err->kind == ERR_NONE && (http->status < 200 || http->status > 299)) {
         kube_status_read(http->status, res->body, http->retry_after_ms, status);
         res->err = status->err;
         res->denial = status->denial;
@@ -243,6 +233,7 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
         (uint64_t)(loop_clock_us() - call->sent_us));
     log_warning_once(kube, http->warning);
     read_answer(http, err, &res, &status);
+    res.was_repeated = call->retry.tries > 1;
     if (res.err.kind != ERR_NONE && schedule_retry(call, &res)) {
         cJSON_Delete(res.body);
         send_waiting(kube);
@@ -254,16 +245,11 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
 
 /* --- sending --- */
 
-static bool is_write(const struct kube_call *call)
-{
-    return !str_eq(call->method, "GET");
-}
-
 static bool may_send(struct kube_call *call)
 {
     const struct kube *kube = call->kube;
 
-    if (call->class == KUBE_LEASE || !is_write(call) || kube->may_write == NULL)
+    if (call->class == KUBE_LEASE || str_eq(call->method, "GET") || kube->may_write == NULL)
         return true;
     if (kube->may_write(kube->gate_ctx))
         return true;
@@ -439,11 +425,6 @@ size_t kube_counters(const struct kube *kube, const struct kube_counter **ret)
 
     *ret = counters->rows;
     return counters->count;
-}
-
-uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource)
-{
-    return counters_sent(transport_counters(kube->transport), method, resource);
 }
 
 unsigned kube_in_flight(const struct kube *kube)

@@ -60,6 +60,7 @@ struct kube_response {
     const char *reason;  /* of the Status: "Conflict"; "" when none */
     const char *message; /* whole text for the user, with every cause and field path; "" on success */
     int64_t retry_after_ms;
+    bool was_repeated; /* it was sent more than once: 409 may be due to our own first try */
 };
 
 typedef void (*kube_done_fn)(void *ctx, struct kube_response *res);
@@ -103,5 +104,4 @@ struct kube_counter {
         durations; /* from the request's bytes being sent to the response; not for watches */
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
-uint64_t kube_sent(const struct kube *kube, const char *method, const char *resource); /* NULL: any */
 unsigned kube_in_flight(const struct kube *kube); /* work requests without their answer */

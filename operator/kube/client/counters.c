@@ -30,20 +30,6 @@ void counters_add(struct counters *counters, const struct kube_counter *rows, si
     }
 }
 
-uint64_t counters_sent(const struct counters *counters, const char *method, const char *resource)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < counters->count; i++) {
-        const struct kube_counter *row = &counters->rows[i];
-
-        if ((method == NULL || str_eq(row->method, method)) &&
-            (resource == NULL || str_eq(row->resource, resource)))
-            sum += row->sent;
-    }
-    return sum;
-}
-
 void counters_release(struct counters *counters)
 {
     mem_free(counters->rows);

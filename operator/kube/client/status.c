@@ -4,11 +4,6 @@
 
 #include "base/core/mem.h"
 
-static enum err_kind conflict_kind(const char *reason)
-{
-    return str_eq(reason, "AlreadyExists") ? ERR_EXISTS : ERR_CONFLICT;
-}
-
 /* What admission refuses is worth another try when its rules change, whatever status a webhook or a policy
  * gives it: a policy's is 422 unless it says otherwise, a webhook's 400. Every release words the messages of
  * admission webhooks and ValidatingAdmissionPolicies this way. */
@@ -32,7 +27,7 @@ static enum err_kind kind_of(int http_status, const char *reason)
     case 504:
         return ERR_TIMEOUT;
     case 409:
-        return conflict_kind(reason);
+        return str_eq(reason, "AlreadyExists") ? ERR_EXISTS : ERR_CONFLICT;
     case 410:
         return ERR_GONE;
     case 429:

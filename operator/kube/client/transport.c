@@ -24,12 +24,6 @@ struct transport {
     struct counters counters;
 };
 
-/* With HTTP/2 one is enough. Where a proxy speaks HTTP/1.1 only, every watch holds one for itself. */
-static unsigned connections_for(enum kube_class class)
-{
-    return class == KUBE_WATCH ? 8 : 2;
-}
-
 static struct http_client *pool_new(const struct transport *transport, enum kube_class class, struct err *err)
 {
     const struct client_config *config = transport->client_config;
@@ -41,7 +35,8 @@ static struct http_client *pool_new(const struct transport *transport, enum kube
         .server_name = config->server_name,
         .proxy_url = config->proxy_url,
         .insecure = config->insecure,
-        .max_connections = connections_for(class),
+        /* With HTTP/2 one is enough. Where a proxy speaks HTTP/1.1 only, each watch needs one for itself. */
+        .max_connections = class == KUBE_WATCH ? 8 : 2,
     };
 
     return http_client_new(transport->loop, &options, err);

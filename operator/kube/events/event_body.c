@@ -47,6 +47,20 @@ static void put_cut(cJSON *object, const char *key, const char *text, size_t max
     json_put_str(object, key, fitting);
 }
 
+/* What is cut says so: a note may end with a command. */
+static void put_note(cJSON *object, const char *text)
+{
+    static const char mark[] = "...";
+    AUTO(mem) char *fitting = NULL;
+
+    if (strlen(text) <= EVENT_NOTE_MAX_BYTES) {
+        json_put_str(object, "note", text);
+        return;
+    }
+    fitting = cut(text, EVENT_NOTE_MAX_BYTES - strlen(mark));
+    json_put_strf(object, "note", "%s%s", fitting, mark);
+}
+
 static void put_subject(cJSON *body, const char *key, const struct event_subject *subject)
 {
     cJSON *node = json_put_object(body, key);
@@ -75,7 +89,7 @@ cJSON *event_body(const struct event *event, const struct events_options *report
     put_cut(body, "reportingInstance", reporter->instance, REASON_MAX_BYTES);
     put_cut(body, "action", event->action, REASON_MAX_BYTES);
     put_cut(body, "reason", event->reason, REASON_MAX_BYTES);
-    put_cut(body, "note", event->note, EVENT_NOTE_MAX_BYTES);
+    put_note(body, event->note);
     json_put_str(body, "type", event->type);
     put_subject(body, "regarding", &event->regarding);
     if (event->related != NULL)

@@ -99,13 +99,16 @@ static void send(struct sending *sending, const char *method, const cJSON *body)
                               on_sent, sending);
 }
 
-/* An event of that name is there from before a restart: it happened again. */
+/* An event of that name is there from before a restart: it happened again. If its creation was sent twice, it
+ * is most likely its own. */
 static void on_sent(void *ctx, struct kube_response *res)
 {
     struct sending *sending = ctx;
     AUTO(json) cJSON *patch = TAKE(sending->patch_next);
 
     sending->call = NULL;
+    if (res->err.kind == ERR_EXISTS && res->was_repeated)
+        res->err = (struct err){0};
     if (res->err.kind == ERR_EXISTS && patch != NULL) {
         send(sending, "PATCH", patch);
         return;
@@ -161,12 +164,6 @@ static void on_flush(struct loop_timer *timer)
         loop_timer_start(kube_loop(events->kube), timer, SERIES_PERIOD_MS / 4, on_flush);
 }
 
-static void flush_later(struct events *events)
-{
-    if (!loop_timer_is_running(&events->flush))
-        loop_timer_start(kube_loop(events->kube), &events->flush, SERIES_PERIOD_MS, on_flush);
-}
-
 void events_send(struct events *events, const struct event *event)
 {
     struct events_options reporter = {events->controller, events->instance};
@@ -187,12 +184,18 @@ void events_send(struct events *events, const struct event *event)
         write_series(events, &series);
         break;
     case SERIES_LATER:
-        flush_later(events);
+        if (!loop_timer_is_running(&events->flush))
+            loop_timer_start(kube_loop(events->kube), &events->flush, SERIES_PERIOD_MS, on_flush);
         break;
     case SERIES_DROP:
         drop(events, key, "rate limit of this object or of all objects reached");
         break;
     }
+}
+
+size_t events_in_flight(const struct events *events)
+{
+    return events->in_flight;
 }
 
 uint64_t events_dropped(const struct events *events)

@@ -32,28 +32,27 @@ static void apply_output(struct lease *lease, const struct lease_output *out);
 
 /* --- bodies --- */
 
-static int64_t duration_s(const struct lease *lease)
-{
-    return lease->state.duration_ms / 1000;
-}
-
-static void put_acquired(const struct lease *lease, cJSON *spec, const char *now)
-{
-    json_put_str(spec, "acquireTime", now);
-    json_put_i64(spec, "leaseTransitions",
-                 lease->state.transitions + (lease->state.resource_version != NULL));
-}
-
 static void put_holder(const struct lease *lease, cJSON *spec)
 {
     char now[TIMEFMT_RFC3339_SIZE];
 
     timefmt_rfc3339_micro(loop_unix_micros(), now);
     json_put_str(spec, "holderIdentity", lease->self);
-    json_put_i64(spec, "leaseDurationSeconds", duration_s(lease));
+    json_put_i64(spec, "leaseDurationSeconds", lease->state.duration_ms / 1000);
     json_put_str(spec, "renewTime", now);
-    if (!str_eq(lease->state.other, lease->self))
-        put_acquired(lease, spec, now);
+    if (!str_eq(lease->state.other, lease->self)) {
+        json_put_str(spec, "acquireTime", now);
+        json_put_i64(spec, "leaseTransitions",
+                     lease->state.transitions + (lease->state.resource_version != NULL));
+    }
+}
+
+static void put_note(const struct lease *lease, cJSON *metadata)
+{
+    AUTO(mem) char *note = lease->options.note ? lease->options.note(lease->options.ctx) : NULL;
+
+    if (note)
+        json_put_str(json_put_object(metadata, "annotations"), LEASE_NOTE, note);
 }
 
 static cJSON *new_body(const struct lease *lease)
@@ -66,6 +65,7 @@ static cJSON *new_body(const struct lease *lease)
     metadata = json_put_object(body, "metadata");
     json_put_str(metadata, "name", lease->name);
     json_put_str(metadata, "namespace", lease->ns);
+    put_note(lease, metadata);
     put_holder(lease, json_put_object(body, "spec"));
     return body;
 }
@@ -73,13 +73,14 @@ static cJSON *new_body(const struct lease *lease)
 /* The version makes it a compare-and-swap: of two candidates one gets a 409. */
 static cJSON *patch_body(const struct lease *lease, bool release)
 {
-    cJSON *body = json_object();
+    cJSON *body = json_object(), *metadata = json_put_object(body, "metadata");
     cJSON *spec;
 
     assert(lease->state.resource_version != NULL);
-    json_put_str(json_put_object(body, "metadata"), "resourceVersion", lease->state.resource_version);
+    json_put_str(metadata, "resourceVersion", lease->state.resource_version);
     spec = json_put_object(body, "spec");
     if (!release) {
+        put_note(lease, metadata);
         put_holder(lease, spec);
         return body;
     }
@@ -306,6 +307,11 @@ const char *lease_other_address(const struct lease *lease)
     if (at == NULL || at[1] == '\0' || at[1 + strspn(at + 1, "0123456789abcdefABCDEF.:[]")] != '\0')
         return NULL;
     return at + 1;
+}
+
+const char *lease_other_note(const struct lease *lease)
+{
+    return lease->state.is_held ? NULL : lease->state.other_note;
 }
 
 bool lease_is_healthy(const struct lease *lease, int64_t clock_ms)

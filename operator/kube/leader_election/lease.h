@@ -16,9 +16,11 @@ struct lease;
 struct lease_options {
     const char *ns;
     const char *name;
-    const char *address; /* "host:port" of this process, published with the holder's name; or NULL */
-    const char *holder;  /* NULL: host name and random digits, unique per process. Strings are copied. */
-    int64_t duration_ms; /* 0: 15000 */
+    const char *address;      /* "host:port" of this process, published with the holder's name; or NULL */
+    char *(*note)(void *ctx); /* what this process tells the others while it holds the lease; the lease frees
+                                 it; NULL: nothing */
+    const char *holder;       /* NULL: host name and random digits, unique per process. Strings are copied. */
+    int64_t duration_ms;      /* 0: 15000 */
     int64_t renew_deadline_ms; /* 0: 10000 */
     int64_t retry_ms;          /* 0: 2000 */
     void (*on_started)(void *ctx);
@@ -35,6 +37,8 @@ const char *lease_holder(const struct lease *lease);      /* identity of this pr
 const char *lease_seen_holder(const struct lease *lease); /* last observed holder; NULL if none */
 /* Address of another holder; NULL if there is none, or it has none. */
 const char *lease_other_address(const struct lease *lease);
+/* What another holder tells this process; NULL likewise. */
+const char *lease_other_note(const struct lease *lease);
 /* False if this process leads but has not renewed for longer than the lease and its slack: for /healthz. */
 bool lease_is_healthy(const struct lease *lease, int64_t clock_ms);
 /* False if this process does not hold the lease and has seen no other holder for the duration of a lease: for

@@ -24,6 +24,7 @@ void lease_state_release(struct lease_state *state)
 {
     mem_free(state->resource_version);
     mem_free(state->other);
+    mem_free(state->other_note);
     *state = (struct lease_state){0};
 }
 
@@ -108,6 +109,7 @@ static void note_observed_lease(struct lease_state *state, const struct lease_re
     if (changed || !str_eq(state->other, record->holder))
         state->other_seen_ms = now_ms;
     mem_set_str(&state->other, record->holder);
+    mem_set_str(&state->other_note, record->note);
 }
 
 /* The lease was released or has expired. An empty holder alone is not a release: an admin may have cleared
@@ -215,37 +217,26 @@ static void on_lease_written(struct lease_state *state, const struct lease_recor
     set_wait(out, state->sent_ms + state->retry_ms > now_ms ? state->sent_ms + state->retry_ms - now_ms : 0);
 }
 
-/* The record is not as expected, or a write of unknown outcome changed it. */
-static void read_again(struct lease_state *state, struct lease_output *out)
-{
-    mem_set_str(&state->resource_version, NULL);
-    out->act = LEASE_READ;
-}
-
-/* The Lease cannot be created either: its namespace does not exist. */
-static void on_namespace_missing(struct lease_state *state, const struct err *err, int64_t now_ms,
-                                 struct lease_output *out)
-{
-    state->trouble = *err;
-    retry(state, now_ms, out);
-}
-
 void lease_on_written(struct lease_state *state, const struct lease_record *record, const struct err *err,
                       int64_t now_ms, struct lease_output *ret)
 {
     check_deadline(state, now_ms, ret);
     if (record == NULL)
         note_failure(state, err);
-    if (state->is_releasing && (record != NULL || err->kind != ERR_CONFLICT))
+    if (state->is_releasing && (record != NULL || err->kind != ERR_CONFLICT)) {
         release_or_end(state, record, ret);
-    else if (record != NULL)
+    } else if (record != NULL) {
         on_lease_written(state, record, now_ms, ret);
-    else if (err->kind == ERR_NOT_FOUND && state->resource_version == NULL)
-        on_namespace_missing(state, err, now_ms, ret);
-    else if (err->kind == ERR_CONFLICT || err->kind == ERR_EXISTS || err->kind == ERR_NOT_FOUND)
-        read_again(state, ret);
-    else
+    } else if (err->kind == ERR_NOT_FOUND && state->resource_version == NULL) {
+        state->trouble = *err; /* the Lease cannot be created either: its namespace does not exist */
         retry(state, now_ms, ret);
+    } else if (err->kind == ERR_CONFLICT || err->kind == ERR_EXISTS || err->kind == ERR_NOT_FOUND) {
+        /* The record is not as expected, or a write of unknown outcome changed it. */
+        mem_set_str(&state->resource_version, NULL);
+        ret->act = LEASE_READ;
+    } else {
+        retry(state, now_ms, ret);
+    }
 }
 
 void lease_begin_release(struct lease_state *state, bool is_writing, struct lease_output *ret)
@@ -273,6 +264,7 @@ bool lease_record_read(const cJSON *lease, struct lease_record *ret)
     *ret = (struct lease_record){
         .resource_version = version,
         .holder = json_str(spec, "holderIdentity", ""),
+        .note = json_str(lease, "metadata/annotations/graphcore.ai~1leader-note", ""),
         .duration_ms = seconds * 1000,
         .transitions = transitions < INT32_MAX ? transitions : 0, /* one more must fit */
     };

@@ -12,12 +12,16 @@
 #define LEASE_RELEASED_DURATION_S                                                                            \
     1 /* duration of a released lease; distinguishes a release from an edit by an admin */
 
+/* What the holder tells the other processes. */
+#define LEASE_NOTE "graphcore.ai/leader-note"
+
 /* The fields of a Lease that matter; strings are borrowed. */
 struct lease_record {
     const char *resource_version;
     const char *holder; /* "" if none */
     int64_t duration_ms;
     int64_t transitions;
+    const char *note; /* the annotation LEASE_NOTE; "" if none */
 };
 
 struct lease_state {
@@ -27,6 +31,7 @@ struct lease_state {
     char *resource_version; /* of the last observed record; NULL: none, read first */
     int64_t transitions;
     char *other;           /* last observed holder; NULL if none */
+    char *other_note;      /* its note; NULL likewise */
     int64_t other_seen_ms; /* when that record was last seen to change */
     int64_t other_lasts_ms;
     int64_t known_ms; /* when a holder was last known; -1: never */

@@ -112,14 +112,6 @@ static void reindex(struct store *store, struct entry *entry)
         bucket_join(store, entry, index_key);
 }
 
-static void link_last(struct store *store, struct entry *entry)
-{
-    entry->prev = store->last;
-    *(store->last != NULL ? &store->last->next : &store->first) = entry;
-    store->last = entry;
-    map_set(&store->by_key, entry->item.key, entry);
-}
-
 static void unlink_entry(struct store *store, struct entry *entry)
 {
     *(entry->prev != NULL ? &entry->prev->next : &store->first) = entry->next;
@@ -259,7 +251,10 @@ static void add(struct store *store, const struct identity_of_item *id, void *vi
     entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     entry->seen = store->listing;
-    link_last(store, entry);
+    entry->prev = store->last;
+    *(store->last != NULL ? &store->last->next : &store->first) = entry;
+    store->last = entry;
+    map_set(&store->by_key, entry->item.key, entry);
     reindex(store, entry);
     report(store, entry, NULL, view, false);
 }

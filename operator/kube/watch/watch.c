@@ -39,7 +39,6 @@ struct watch {
 };
 
 static void send(struct loop_timer *timer);
-static void on_idle_timeout(struct loop_timer *timer);
 
 static struct watch_input input_of(const struct watch *watch, enum watch_input_kind what)
 {
@@ -75,13 +74,6 @@ static void notify_synced(struct watch *watch)
         watch->options.on_synced(watch->options.ctx);
 }
 
-static void skip_other_kind(struct watch *watch)
-{
-    watch->counters.skipped++;
-    log_debug("watch event ignored", KV("resource", watch->options.resource->plural),
-              KV("cause", "unknown event type or another kind"));
-}
-
 /* The object's changes are not tracked; log it so that an admin can find it. */
 static void skip_unreadable(struct watch *watch, const struct err *why)
 {
@@ -110,7 +102,9 @@ static void change_store(struct watch *watch, const struct watch_output *out)
         notify_synced(watch);
         break;
     case WATCH_EFFECT_SKIP:
-        skip_other_kind(watch);
+        watch->counters.skipped++;
+        log_debug("watch event ignored", KV("resource", watch->options.resource->plural),
+                  KV("cause", "unknown event type or another kind"));
         break;
     }
 }
@@ -187,17 +181,14 @@ static bool on_item(void *ctx, struct slice text, struct err *err)
     return true;
 }
 
-static bool read_page(struct watch *watch, const char *bytes, size_t len)
-{
-    return list_reader_feed(&watch->items, bytes, len, on_item, watch, &watch->failure);
-}
-
 static bool on_bytes(void *ctx, const char *bytes, size_t len)
 {
     struct watch *watch = ctx;
 
     watch->last_read_ms = loop_now_ms(watch->loop);
-    return watch->is_reading_page ? read_page(watch, bytes, len) : read_lines(watch, bytes, len);
+    if (watch->is_reading_page)
+        return list_reader_feed(&watch->items, bytes, len, on_item, watch, &watch->failure);
+    return read_lines(watch, bytes, len);
 }
 
 /* --- the end of a request --- */

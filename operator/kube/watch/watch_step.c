@@ -180,11 +180,6 @@ static int64_t after_end(struct watch_state *state, const struct watch_input *in
     return retry_request(state, input, &TROUBLE);
 }
 
-static void on_closed(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
-{
-    out->wait_ms = input->err->kind != ERR_NONE ? after_failure(state, input, out) : after_end(state, input);
-}
-
 /* Not an error: the server may have no bookmarks to send. The next request is short. */
 static bool is_idle_without_bookmarks(const struct watch_state *state)
 {
@@ -362,7 +357,8 @@ void watch_step(struct watch_state *state, const struct watch_input *input, stru
         on_page(state, input, ret);
         break;
     case WATCH_INPUT_CLOSED:
-        on_closed(state, input, ret);
+        ret->wait_ms =
+            input->err->kind != ERR_NONE ? after_failure(state, input, ret) : after_end(state, input);
         break;
     case WATCH_INPUT_IDLE:
         on_idle(state, input, ret);
@@ -376,27 +372,21 @@ static void add(struct strv *query, const char *key, const char *value)
     strv_push(query, value);
 }
 
-/* Not older than the last observed version; the first list is the most recent one (no version). Version "0"
- * (any) costs the API server less, but right after a change of leader, decisions on an old list would repeat
- * what the previous leader has done. */
-static void add_list_version(const struct watch_state *state, struct strv *query)
-{
-    if (state->position != NULL) {
-        add(query, "resourceVersion", state->position);
-        add(query, "resourceVersionMatch", "NotOlderThan");
-    }
-}
-
 static void page_query(const struct watch_state *state, struct strv *query)
 {
     if (!state->needs_full_list) {
         strv_push(query, "limit");
         strv_pushf(query, "%d", WATCH_PAGE_LIMIT);
     }
-    if (state->continue_token != NULL)
+    if (state->continue_token != NULL) {
         add(query, "continue", state->continue_token);
-    else
-        add_list_version(state, query);
+    } else if (state->position != NULL) {
+        /* Not older than the last observed version; the first list is the most recent one (no version).
+         * Version "0" (any) costs the API server less, but right after a change of leader, decisions on an
+         * old list would repeat what the previous leader has done. */
+        add(query, "resourceVersion", state->position);
+        add(query, "resourceVersionMatch", "NotOlderThan");
+    }
 }
 
 static void stream_query(const struct watch_state *state, uint32_t random, struct strv *query)

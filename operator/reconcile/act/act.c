@@ -57,23 +57,6 @@ static void send_status(struct execution *execution, struct op *op, const struct
                                 .content_type = KUBE_MERGE_PATCH});
 }
 
-/* The log outlives the event. The failure's words are left out: they may be a program's last lines. */
-static void send_event(const struct execution *execution, const struct op *op, const struct job *job)
-{
-    log_info("job event", KV("job", execution->key), KV("reason", op->reason));
-    events_send(execution->r->events, &(struct event){
-                                          .regarding = {.api_version = API_GROUP_VERSION,
-                                                        .kind = API_KIND,
-                                                        .ns = job->ns,
-                                                        .name = job->name,
-                                                        .uid = job->uid},
-                                          .type = op->warning ? "Warning" : "Normal",
-                                          .reason = op->reason,
-                                          .action = "Reconcile",
-                                          .note = op->text,
-                                      });
-}
-
 /* The partition as the pods of an instance need it. */
 static bool find_placement(const struct reconciler *r, const struct record *record,
                            struct partition_placement *ret, char **ret_options)
@@ -210,6 +193,23 @@ static void send_delete(struct execution *execution, struct op *op, const struct
              .method = "DELETE", .resource = resource, .ns = ns, .name = op->name, .body = body});
 }
 
+static void send_pod_stop(struct execution *execution, struct op *op, const char *ns)
+{
+    AUTO(json) cJSON *body = json_object();
+    cJSON *metadata = json_put_object(body, "metadata");
+
+    json_put_str(metadata, "resourceVersion", op->version);
+    json_put_str(json_put_object(metadata, "annotations"), ANNOTATION_STOPPED, op->text);
+    json_put_i64(json_put_object(body, "spec"), "activeDeadlineSeconds", STOPPED_DEADLINE_S);
+    send(execution, op,
+         &(struct kube_request){.method = "PATCH",
+                                .resource = &KUBE_PODS,
+                                .ns = ns,
+                                .name = op->name,
+                                .body = body,
+                                .content_type = KUBE_MERGE_PATCH});
+}
+
 static void create_partition(const struct execution *execution, const struct op *op, const struct job *job)
 {
     const struct record *record = op->record;
@@ -242,7 +242,7 @@ static const char *controller_of(const struct reconciler *r, const char *id)
 static bool needs_job(enum op_kind kind)
 {
     return kind != OP_RECORD_PATCH && kind != OP_RECORD_DELETE && kind != OP_PARTITION_REMOVE &&
-           kind != OP_POD_DELETE;
+           kind != OP_POD_STOP && kind != OP_POD_DELETE;
 }
 
 static void perform(struct execution *execution, struct op *op, const struct job *job)
@@ -253,9 +253,10 @@ static void perform(struct execution *execution, struct op *op, const struct job
 
     switch (op->kind) {
     case OP_CLAIM:
+    case OP_OFFER: /* grants.c */
         return;
     case OP_EVENT:
-        send_event(execution, op, job);
+        execution_hold_event(execution, op);
         return;
     case OP_PARTITION_CREATE:
         create_partition(execution, op, job);
@@ -304,6 +305,12 @@ static void perform(struct execution *execution, struct op *op, const struct job
     case OP_POD_CREATE:
         send_pod(execution, op, job);
         return;
+    case OP_POD_STOP: {
+        AUTO(mem) char *ns = execution_ns(execution);
+
+        send_pod_stop(execution, op, ns);
+        return;
+    }
     case OP_POD_DELETE: {
         AUTO(mem) char *ns = execution_ns(execution);
 
@@ -317,6 +324,7 @@ void act(struct reconciler *r, const char *key, const struct job *job, struct jo
          struct plan *plan)
 {
     struct execution *execution = execution_new(r, key, cache ? cache->uid : "");
+    bool writes_status = plan_has(plan, OP_STATUS);
 
     execution->generation = job ? job->generation : 0;
     execution->again_at_ms = plan->again_at_ms;
@@ -328,6 +336,8 @@ void act(struct reconciler *r, const char *key, const struct job *job, struct jo
     }
     for (size_t i = 0; i < plan->count; i++)
         perform(execution, &plan->ops[i], job);
+    if (!writes_status)
+        execution_send_events(execution);
     execution_unref(execution);
 }
 

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/io/log.h"
+#include "operator/api/names.h"
+#include "operator/kube/events/events.h"
 #include "operator/reconcile/state/schedule.h"
 
 struct execution *execution_new(struct reconciler *r, const char *key, const char *uid)
@@ -27,6 +30,7 @@ static void execution_end(struct execution *execution)
 
     openmetrics_observe(&r->counters.durations, (uint64_t)(loop_clock_us() - execution->started_us));
     map_remove(&r->executions, key);
+    plan_release(&execution->events);
     mem_free(execution->uid);
     mem_free(execution);
     reconciler_execution_done(r, key, failed, again_at_ms);
@@ -99,9 +103,44 @@ void execution_free(struct execution *execution)
         kube_cancel(request->call);
         request_free(request);
     }
+    plan_release(&execution->events);
     mem_free(execution->key);
     mem_free(execution->uid);
     mem_free(execution);
+}
+
+/* ---- events ---- */
+
+void execution_hold_event(struct execution *execution, struct op *op)
+{
+    *plan_add(&execution->events, op->kind) = *op;
+    *op = (struct op){0};
+}
+
+/* The log outlives the event. The failure's words are left out: they may be a program's last lines. */
+static void send_event(const struct execution *execution, const struct op *op)
+{
+    AUTO(mem) char *ns = execution_ns(execution);
+
+    log_info("job event", KV("job", execution->key), KV("reason", op->reason));
+    events_send(execution->r->events, &(struct event){
+                                          .regarding = {.api_version = API_GROUP_VERSION,
+                                                        .kind = API_KIND,
+                                                        .ns = ns,
+                                                        .name = strchr(execution->key, '/') + 1,
+                                                        .uid = execution->uid},
+                                          .type = op->warning ? "Warning" : "Normal",
+                                          .reason = op->reason,
+                                          .action = "Reconcile",
+                                          .note = op->text,
+                                      });
+}
+
+void execution_send_events(struct execution *execution)
+{
+    for (size_t i = 0; i < execution->events.count; i++)
+        send_event(execution, &execution->events.ops[i]);
+    plan_release(&execution->events);
 }
 
 const struct job *execution_job(const struct execution *execution)

@@ -14,6 +14,7 @@ struct execution {
     int64_t again_at_ms;
     int64_t started_us;
     struct request *requests; /* in flight, for cancelling */
+    struct plan events;       /* to be sent when the status that they report is written */
 };
 
 /* One request of a plan. */
@@ -38,6 +39,9 @@ char *execution_ns(const struct execution *execution); /* the job's namespace, o
 /* The op is moved in. Everything in http is copied. */
 void execution_send(struct execution *execution, struct op *op, const struct kube_request *http,
                     kube_done_fn done);
-void execution_free(struct execution *execution); /* cancels what is in flight */
+/* The op is moved in. */
+void execution_hold_event(struct execution *execution, struct op *op);
+void execution_send_events(struct execution *execution); /* those that are held */
+void execution_free(struct execution *execution);        /* cancels what is in flight */
 void request_end(
     struct request *request); /* Called when the request is answered: frees it and drops its reference. */

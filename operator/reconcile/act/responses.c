@@ -15,6 +15,14 @@ static void on_job_patched(struct request *request, struct kube_response *res)
         response_fail(request, res);
 }
 
+/* If another writer was faster, the change is found again, and its events with it. */
+static void on_status_patched(struct request *request, struct kube_response *res)
+{
+    if (res->err.kind == ERR_NONE)
+        execution_send_events(request->execution);
+    on_job_patched(request, res);
+}
+
 /* With a finalizer, a deletion is a change like others; without one, the object is gone at once. */
 static void on_job_deleted(struct request *request, struct kube_response *res)
 {
@@ -187,6 +195,19 @@ static void on_pod_deleted(struct request *request, struct kube_response *res)
         response_fail(request, res);
 }
 
+static void on_pod_stopped(struct request *request, struct kube_response *res)
+{
+    AUTO(mem) char *ns = execution_ns(request->execution);
+    AUTO(mem) char *key = object_key(ns, request->op.name);
+
+    if (res->err.kind == ERR_NONE)
+        response_expect_version(request, request->execution->r->pods, key, res);
+    else if (res->err.kind == ERR_CONFLICT)
+        response_expect_change(request, key);
+    else if (res->err.kind != ERR_NOT_FOUND)
+        response_fail(request, res);
+}
+
 void on_response(void *ctx, struct kube_response *res)
 {
     struct request *request = ctx;
@@ -194,6 +215,8 @@ void on_response(void *ctx, struct kube_response *res)
     response_note_success(request, res);
     switch (request->op.kind) {
     case OP_STATUS:
+        on_status_patched(request, res);
+        break;
     case OP_FINALIZER_ADD:
         on_job_patched(request, res);
         break;
@@ -231,10 +254,14 @@ void on_response(void *ctx, struct kube_response *res)
     case OP_POD_CREATE:
         on_pod_created(request, res);
         break;
+    case OP_POD_STOP:
+        on_pod_stopped(request, res);
+        break;
     case OP_POD_DELETE:
         on_pod_deleted(request, res);
         break;
     case OP_CLAIM:
+    case OP_OFFER:
     case OP_DRY_RUN: /* dry_run.c */
     case OP_PARTITION_CREATE:
     case OP_PARTITION_RESET:

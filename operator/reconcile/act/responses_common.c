@@ -64,6 +64,8 @@ static char *name_write(const struct op *op)
         return mem_printf("write record %s", op->record->name);
     case OP_RECORD_DELETE:
         return mem_printf("delete record %s", op->name);
+    case OP_POD_STOP:
+        return mem_printf("stop pod %s", op->name);
     case OP_POD_DELETE:
         return mem_printf("delete pod %s", op->name);
     case OP_KEYS_DELETE:
@@ -73,6 +75,7 @@ static char *name_write(const struct op *op)
         return mem_strdup("change the job's finalizers");
     case OP_JOB_DELETE:
     case OP_CLAIM:
+    case OP_OFFER:
     case OP_DRY_RUN:
     case OP_SERVICE_CREATE:
     case OP_ENDPOINTS_WRITE:

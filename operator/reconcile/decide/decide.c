@@ -9,6 +9,7 @@
 #include "operator/reconcile/decide/instance/instance_prerequisites.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/rollout.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/status/status.h"
 
 static bool is_ours(const struct job *job)
@@ -53,11 +54,20 @@ static void tally_release(struct tally *tally)
         mem_free(tally->first[i].text);
 }
 
-static void add_result(const struct instance_view *inst, struct instance_result *result,
-                       struct job_verdict *v)
+/* Tries count as one time of being stuck, also while the next one waits for IPUs. */
+static const char *why_stuck(const struct job_view *view, const struct instance_result *result)
 {
-    if (result->is_stuck && !v->stuck_at)
-        v->stuck_at = mem_strdup(result->text);
+    bool is_between_tries = instance_was_rejected(view) &&
+                            (result->phase == INSTANCE_WAITING || result->phase == INSTANCE_STARTING);
+
+    return result->is_stuck ? result->text : is_between_tries ? view->create_text : NULL;
+}
+
+static void add_result(const struct job_view *view, const struct instance_view *inst,
+                       const struct instance_result *result, struct job_verdict *v)
+{
+    if (!v->stuck_at)
+        v->stuck_at = mem_strdup(why_stuck(view, result));
     v->has_started = v->has_started || (inst->record && result->phase != INSTANCE_WAITING);
     v->with_partition += result->has_partition;
     v->has_unresponsive_controller = v->has_unresponsive_controller || result->has_unresponsive_controller;
@@ -73,7 +83,7 @@ static enum rollout_action rollout_action_of(const struct rollout *rollout, uint
     return rollout->may_start ? ROLLOUT_REPLACE : ROLLOUT_STOP;
 }
 
-/* Pods that were deleted for a suspension are not reported as deleted by a user. */
+/* Pods that were stopped for a suspension are not reported as deleted by a user. */
 static void report_resumption(const cJSON *status, struct instance_result *result)
 {
     bool was_suspended = str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
@@ -93,7 +103,7 @@ static void decide_instances(const struct job_view *view, const struct rollout *
         struct instance_result result = {0};
 
         if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
-            mem_free(instance_stop(view, inst, KEEP_FINISHED, RELEASE_FOR_GOOD, plan));
+            mem_free(instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan));
             instance_count_pods(view, inst, &result);
             result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
         } else {
@@ -108,7 +118,7 @@ static void decide_instances(const struct job_view *view, const struct rollout *
             if (inst->record && inst->record->restarts > v->restarts)
                 v->restarts = inst->record->restarts;
         }
-        add_result(inst, &result, v);
+        add_result(view, inst, &result, v);
         if (!result.has_partition && result.phase != INSTANCE_DONE)
             v->all_partitions = false;
         tally_add(tally, &result);
@@ -129,8 +139,8 @@ static char *decide_surge(const struct job_view *view, const struct rollout *rol
         if (i - view->instance_count < rollout->surge)
             instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
         else
-            result.text = instance_stop(view, inst, KEEP_NOTHING, RELEASE_FOR_GOOD, plan);
-        add_result(inst, &result, v);
+            result.text = instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan);
+        add_result(view, inst, &result, v);
         if (result.phase == INSTANCE_WAITING && result.wait && !waits)
             waits = TAKE(result.text);
         mem_free(result.text);
@@ -163,9 +173,10 @@ static const struct instance_result *first_to_report(const struct tally *tally, 
 static char *describe_failed_instance(const cJSON *status, const struct indexset *broken)
 {
     JSON_EACH (item, json_at(status, "failures")) {
+        AUTO(mem) char *what = failure_entry_sentence(item);
+
         if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
-            return mem_printf(": pod %s: %s (see status.failures)", json_str(item, "pod", ""),
-                              json_str(item, "reason", ""));
+            return mem_printf(": %s (see status.failures)", what);
     }
     return mem_strdup(" (see status.failures)");
 }
@@ -253,8 +264,19 @@ static void report_rollout(const struct job_view *view, const struct rollout *ro
             mem_printf("%s; the pod template has changed: suspend and resume the job to apply it", before);
     else
         v->message = mem_printf("%s; rolling update: %u of %u instances updated%s%s", before,
-                                rollout->updated, rollout->updated + rollout->outdated,
+                                rollout->updated, rollout->wanted,
                                 waits ? "; no partition available for maxSurge: " : "", waits ? waits : "");
+    mem_free(before);
+}
+
+static void report_hold(const struct job_view *view, const struct plan *plan, struct job_verdict *v)
+{
+    AUTO(mem) char *hold = hold_describe(view, plan);
+    char *before = v->message;
+
+    if (!hold || verdict_has_ended(v))
+        return;
+    v->message = mem_printf("%s; %s", before, hold);
     mem_free(before);
 }
 
@@ -292,7 +314,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
         return;
     }
     verdict_read_ended(status, &v);
-    decide_leftovers(view, &v, KEEP_NOTHING, plan, &text);
+    decide_leftovers(view, &v, KEEP_ALL, plan, &text);
     mem_free(text);
     rollout_decide(view, &v.done, &v.broken, &rollout);
     decide_instances(view, &rollout, status, &v, plan, &tally);
@@ -301,6 +323,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
         decide_shared(view, plan);
     set_verdict(view, status, &tally, &v);
     report_rollout(view, &rollout, waits, &v);
+    report_hold(view, plan, &v);
     is_hindered = verdict_note_rejected_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))
@@ -320,7 +343,7 @@ void job_decide(const struct job_view *view, struct plan *plan)
     char *text = NULL;
 
     if (!job || !is_ours(job)) {
-        decide_leftovers(view, NULL, KEEP_FINISHED, plan, &text);
+        decide_leftovers(view, NULL, KEEP_ALL, plan, &text);
         mem_free(text);
         return;
     }

@@ -5,6 +5,7 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/instance/instance.h"
 #include "operator/reconcile/decide/lifetime.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/status/status.h"
 
 /* ---- resources that are left ---- */
@@ -19,10 +20,8 @@ static bool is_vendors_partition(const struct job *job, const struct record *rec
 void decide_leftovers(const struct job_view *view, const struct job_verdict *verdict, enum keep keep,
                       struct plan *plan, char **ret_text)
 {
-    for (size_t i = 0; i < view->extra_count; i++) {
-        if (!keeps_pod(view, keep, view->extra_pods[i]))
-            plan_pod_delete(plan, view->extra_pods[i]);
-    }
+    for (size_t i = 0; i < view->extra_count; i++)
+        end_pod(view, keep, view->extra_pods[i], plan);
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
@@ -118,9 +117,23 @@ static char *how_to_release_later(const struct job_view *view)
     }
     if (ids.len == 0)
         return mem_strdup("");
-    return mem_printf(". To delete the job now and release its partitions later, run: kubectl annotate -n %s "
-                      "ipujob %s " ANNOTATION_RELEASE "=%s",
-                      view->ns, view->name, str_text(&ids));
+
+    AUTO(mem) char *command = hold_release_command(view, str_text(&ids));
+
+    return mem_printf(". To delete the job now and release its partitions later, run: %s", command);
+}
+
+/* What is held explains more than what is waited for. */
+static void prefer_hold(const struct job_view *view, const struct plan *plan, struct job_verdict *v,
+                        char **text)
+{
+    char *hold = hold_describe(view, plan);
+
+    if (!hold)
+        return;
+    v->reason = "TerminationUnconfirmed"; /* a changed reason is reported immediately */
+    mem_free(*text);
+    *text = hold;
 }
 
 void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
@@ -134,6 +147,7 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
     } else {
         AUTO(mem) char *way_out = how_to_release_later(view);
 
+        prefer_hold(view, plan, &v, &text);
         if (*way_out)
             v.reason = "ControllerUnavailable"; /* a changed reason is reported immediately */
         verdict_read_ended(status, &v);
@@ -162,11 +176,12 @@ static bool waits_for_controller(const struct job_view *view)
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct job_verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
-    char *text = stop_all(view, KEEP_FINISHED, RELEASE_FOR_NOW, plan);
+    char *text = stop_all(view, KEEP_ALL, RELEASE_FOR_NOW, plan);
 
     verdict_read_ended(status, &v);
-    decide_leftovers(view, &v, KEEP_FINISHED, plan, &text);
+    decide_leftovers(view, &v, KEEP_ALL, plan, &text);
     count_pods(view, &v);
+    prefer_hold(view, plan, &v, &text);
     if (text && waits_for_controller(view))
         v.reason = "ControllerUnavailable"; /* a changed reason is reported immediately */
     v.message = text ? mem_printf("Suspending: %s", text)
@@ -181,7 +196,7 @@ static enum keep keep_by_policy(enum clean_policy clean)
 {
     switch (clean) {
     case CLEAN_NONE:
-        return KEEP_FINISHED;
+        return KEEP_ALL;
     case CLEAN_WORKERS:
         return KEEP_LAUNCHERS;
     case CLEAN_ALL:

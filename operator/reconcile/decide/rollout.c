@@ -11,12 +11,25 @@ static bool is_outdated(const struct job_view *view, const struct instance_view 
     return false;
 }
 
+static bool is_updated(const struct job_view *view, const struct instance_view *inst)
+{
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+
+        if (worker->state != WORKER_PRESENT || worker->pod->deleting ||
+            worker->revision != view->job->revision)
+            return false;
+    }
+    return true;
+}
+
 static bool is_up(const struct job_view *view, const struct instance_view *inst)
 {
     for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
         const struct worker_view *worker = &inst->workers[w];
 
-        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING || worker->pod->deleting)
+        if (worker->state != WORKER_PRESENT || worker->pod->phase != POD_RUNNING ||
+            pod_is_ending(worker->pod))
             return false;
     }
     return true;
@@ -35,8 +48,7 @@ static bool is_quiet(const struct job_view *view, const struct instance_view *in
 
 /* What exists before anything is decided. */
 struct census {
-    uint32_t wanted; /* instances that should run */
-    uint32_t up;     /* those that do, surge instances included */
+    uint32_t up; /* instances that run, surge instances included */
     bool all_up, all_stopped;
 };
 
@@ -54,25 +66,24 @@ static struct census take_census(const struct job_view *view, const struct index
             continue;
         if (indexset_has(done, inst->index) || indexset_has(broken, inst->index))
             continue;
-        census.wanted++;
+        ret->wanted++;
+        ret->updated += is_updated(view, inst);
         census.all_up = census.all_up && up;
         if (is_outdated(view, inst)) {
             ret->outdated++;
             census.all_stopped = census.all_stopped && is_quiet(view, inst);
-        } else if (inst->record && inst->record->started) {
-            ret->updated++;
         }
     }
     return census;
 }
 
-static uint32_t allowed_down(const struct job_view *view, const struct census *census)
+static uint32_t allowed_down(const struct job_view *view, uint32_t wanted)
 {
     const struct job_spec *spec = &view->job->spec;
-    uint32_t down = int_or_percent_of(&spec->max_unavailable, census->wanted, false);
+    uint32_t down = int_or_percent_of(&spec->max_unavailable, wanted, false);
 
     if (spec->strategy == STRATEGY_RECREATE)
-        return census->wanted;
+        return wanted;
     return down || view->surge_count ? down : 1; /* of few instances both percentages may round to zero */
 }
 
@@ -102,7 +113,7 @@ void rollout_decide(const struct job_view *view, const struct indexset *done, co
         return;
     ret->surge = wanted_surge(view, &census, ret->outdated);
     ret->may_start = view->job->spec.strategy != STRATEGY_RECREATE || census.all_stopped;
-    spare = (int64_t)census.up + allowed_down(view, &census) - census.wanted;
+    spare = (int64_t)census.up + allowed_down(view, ret->wanted) - ret->wanted;
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool is_beside = i >= view->instance_count;

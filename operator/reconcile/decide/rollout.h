@@ -9,8 +9,9 @@
 #include "operator/reconcile/decide/model/view.h"
 
 struct rollout {
-    uint32_t outdated; /* instances with pods of an older template */
-    uint32_t updated;  /* instances with pods of the current template */
+    uint32_t wanted;   /* instances that should run */
+    uint32_t outdated; /* those with pods of an older template */
+    uint32_t updated;  /* those whose pods are all there, of the current template */
     struct indexset replace;
     bool may_start; /* stopped instances may start again; Recreate waits until all have stopped */
     uint32_t surge; /* how many instances above jobInstances are wanted, from the first on */

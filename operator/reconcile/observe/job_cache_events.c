@@ -6,19 +6,25 @@
 
 /* ---- pods ---- */
 
-static void note_present(struct reconciler *r, const struct pod *pod, struct worker_cache *worker)
+static void note_present(struct reconciler *r, const struct pod *pod, struct job_cache *cache,
+                         struct worker_cache *worker)
 {
+    if (pod->begun_s && !worker->has_begun) {
+        worker->has_begun = true;
+        job_cache_note_start(cache, loop_now_ms(r->loop));
+    }
     worker->state = WORKER_PRESENT;
     worker->revision = pod->revision;
     /* A waiting pod may be started by the next boot of its node. */
     if (pod->node && pod->phase != POD_PENDING && !worker->has_started) {
         worker->has_started = true;
         worker->boot = node_boot(node_seen(r, pod->node));
+        parse_i64(pod->resource_version, 0, INT64_MAX, &worker->started_version);
     }
     worker->disruption = pod->disruption;
     worker->disrupted_s = pod->disrupted_s;
-    if (pod->deleting && !worker->deleting) {
-        worker->deleting = true;
+    if (pod_is_ending(pod) && !worker->is_ending) {
+        worker->is_ending = true;
         worker->since_ms = loop_now_ms(r->loop);
     }
 }
@@ -27,7 +33,7 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct wor
 static void note_gone(struct reconciler *r, const struct pod *last, bool final_state_unknown,
                       struct worker_cache *worker)
 {
-    bool fenced = node_is_fenced(r, last->node, worker->boot);
+    bool fenced = node_is_fenced(r, last->node, worker);
     bool stopped = pod_has_stopped(last, !final_state_unknown, fenced);
 
     mem_set_str(&worker->pod, last->name);
@@ -69,7 +75,8 @@ void job_cache_on_pod(struct reconciler *r, const struct store_change *change, c
     if (!partition || pod->run != partition->run)
         return;
     if (change->new)
-        note_present(r, pod, partition_cache_worker(partition, pod->worker));
+        note_present(r, pod, map_get(&r->job_caches, pod->job_uid),
+                     partition_cache_worker(partition, pod->worker));
     else
         note_gone(r, pod, change->final_state_unknown, partition_cache_worker(partition, pod->worker));
 }
@@ -97,6 +104,7 @@ void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
     }
     map_remove(&r->confirmed_gone, uid);
     map_remove(&r->with_claims, uid);
+    map_remove(&r->with_offers, uid);
     job_cache_free(map_remove(&r->job_caches, uid)); /* uid may belong to it */
     reconciler_claims_changed(r);
 }

@@ -75,7 +75,7 @@ static void view_cached_worker(const struct reconciler *r, const struct job *job
         ret->since_ms = loop_now_ms(r->loop);
     }
     if (ret->state == WORKER_GONE_UNKNOWN &&
-        (node_is_fenced(r, cache->node, cache->boot) || is_released_by_admin(job, record->name)))
+        (node_is_fenced(r, cache->node, cache) || is_released_by_admin(job, record->name)))
         ret->state = WORKER_GONE_STOPPED;
 }
 
@@ -93,8 +93,7 @@ static void view_present_pod(const struct reconciler *r, const struct job *job,
         .node = pod->node,
         .revision = pod->revision,
         .since_ms = cache ? cache->since_ms : 0,
-        .node_fenced = node_is_fenced(r, pod->node, cache ? cache->boot : 0) ||
-                       is_released_by_admin(job, pod->partition),
+        .node_fenced = node_is_fenced(r, pod->node, cache) || is_released_by_admin(job, pod->partition),
     };
 }
 
@@ -253,7 +252,12 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
     inst->run_since_ms = partition ? partition->run_since_ms : 0;
     inst->keys = partition && partition->run == inst->record->run ? partition->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = partition ? partition->keys_at_ms : 0;
-    inst->is_rejected = partition && partition->run == inst->record->run && partition->is_rejected;
+    if (partition && partition->run == inst->record->run) {
+        inst->is_rejected = partition->is_rejected;
+        inst->offered_since_ms = partition->offered_since_ms;
+        inst->is_wanted = partition->is_wanted;
+        inst->is_given_up = partition->is_given_up;
+    }
     view_slices(r, job, inst, o);
     view_claim(cache, inst);
     if (!inst->record)
@@ -333,6 +337,15 @@ static void use_dry_run_cache(const struct reconciler *r, const struct job *job,
         job_cache_set_dry_run(cache, job->generation, result);
 }
 
+static void recall_requeue(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *status = cache->knows_status ? NULL : job_status(job, &err);
+
+    job_cache_recall_requeue(cache, job->generation, status, loop_now_ms(r->loop),
+                             loop_unix_micros() / 1000000);
+}
+
 static void view_api_responses(const struct job *job, const struct job_cache *cache, struct job_view *view)
 {
     view->dry_run = cache->dry_run_generation == job->generation ? cache->dry_run : DRY_RUN_NEEDED;
@@ -345,6 +358,8 @@ static void view_api_responses(const struct job *job, const struct job_cache *ca
     view->create_text = cache->create_text;
     view->create_rejected_ms = cache->create_rejected_ms;
     view->create_retry_at_ms = cache->create_retry_at_ms;
+    view->requeues = view->create_rejected ? cache->requeues : 0;
+    view->requeued_s = cache->requeued_s;
     view->write_rejected = cache->write_rejected;
     view->write_rejected_op = cache->write_rejected_op;
     view->details_since_ms = cache->details_since_ms;
@@ -371,9 +386,11 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->is_busy = r->requests > REQUESTS_MAX / 2;
     view->partition_prefix = r->options.partition_prefix;
     view->hold_ms = r->options.hold_ms;
+    view->requeue_ms = r->options.requeue_ms;
     view->trouble_ms = r->options.trouble_ms;
     view->now_ms = loop_now_ms(r->loop);
     view->now_unix_s = loop_unix_micros() / 1000000;
+    view->unix_offset_ms = loop_unix_micros() / 1000 - view->now_ms;
     if (job) {
         struct job_cache *cache = job_cache_get(r, job->key, job->uid);
 
@@ -383,6 +400,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
         view->instances = alloc_owned(o, view_all(view), sizeof(*view->instances));
         use_dry_run_cache(r, job, cache);
+        recall_requeue(r, job, cache);
         view_api_responses(job, cache, view);
         view_owned(r, job, view);
         view_attempts(r, job, view);

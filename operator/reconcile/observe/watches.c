@@ -3,6 +3,7 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/observe/watches.h"
+#include "operator/reconcile/state/nodes.h"
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/schedule.h"
 
@@ -191,8 +192,13 @@ static void on_owned(void *ctx, const struct store_change *change)
 
 static bool view_node(void *ctx, const cJSON *item, void **ret)
 {
-    (void)ctx;
-    return (*ret = node_parse(item)) != NULL;
+    const struct reconciler *r = ctx;
+    struct node *node = node_parse(item);
+    const struct node *before = node ? node_seen(r, node->name) : NULL;
+
+    if (before && str_eq(before->boot_id, node->boot_id))
+        node->boot_version = before->boot_version;
+    return (*ret = node) != NULL;
 }
 
 static void free_node_view(void *view)

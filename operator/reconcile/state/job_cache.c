@@ -3,12 +3,18 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "operator/api/reasons.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/reconcile/state/rejection_backoff.h"
 
 #define REJECTIONS_FORGOTTEN_MS 600000
 /* An API server that fails a request recovers within seconds; after that an admin has to act. */
 #define OUTAGE_MS 10000
+/* After more starts in a row that failed and gave their IPUs up, a job stands in the queue behind those that
+ * were there then: else enough of them could take turns for ever while a younger job could run. */
+#define REQUEUES_KEEP_AGE 3
+#define TRIES_MAX 1000000 /* that a status can tell */
 
 struct job_cache *job_cache_new(const char *key, const char *uid)
 {
@@ -144,6 +150,8 @@ void partition_cache_begin_run(struct partition_cache *partition, uint32_t run, 
     partition->run_since_ms = now_ms;
     partition->keys = KEYS_UNKNOWN;
     partition->launch_noted_by_us = partition->is_rejected = false;
+    partition->offered_since_ms = 0;
+    partition->is_offered = partition->is_wanted = partition->is_given_up = false;
     forget_ports(partition);
 }
 
@@ -163,7 +171,7 @@ void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const
 {
     bool is_next_try = !cache->create_rejected || now_ms >= cache->create_retry_at_ms;
 
-    if (now_ms >= cache->create_retry_at_ms + REJECTIONS_FORGOTTEN_MS)
+    if (now_ms >= cache->create_retry_at_ms + REJECTIONS_FORGOTTEN_MS && !cache->requeues)
         cache->create_rejections = 0;
     if (is_next_try) {
         cache->create_rejected_ms = now_ms;
@@ -178,8 +186,64 @@ void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const
 
 void job_cache_note_creation(struct job_cache *cache, int64_t now_ms)
 {
-    if (now_ms >= cache->create_retry_at_ms)
+    if (now_ms >= cache->create_retry_at_ms && !cache->requeues) /* those pods had been created, too */
         cache->create_rejected = false;
+}
+
+void job_cache_note_requeue(struct job_cache *cache, int64_t generation, struct partition_cache *partition,
+                            char *text_take, int64_t now_ms, int64_t now_unix_s)
+{
+    unsigned before;
+
+    if (cache->create_generation != generation) {
+        cache->requeues = cache->create_rejections = 0;
+        cache->create_rejected = false;
+    }
+    before = cache->create_rejections;
+    job_cache_note_rejection(cache, generation, partition->offered_for, text_take, now_ms);
+    cache->requeues += cache->create_rejections != before || !cache->requeues;
+    cache->requeued_s = now_unix_s;
+    partition->is_given_up = true;
+}
+
+void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const cJSON *status,
+                              int64_t now_ms, int64_t now_unix_s)
+{
+    const cJSON *failure = json_at(status, "startFailure");
+    const struct reason *reason = reason_find(json_str(failure, "reason", ""));
+    int64_t tries = json_i64(failure, "tries", 0), since_s = now_unix_s;
+
+    if (cache->knows_status)
+        return;
+    cache->knows_status = true;
+    if (!reason || tries < 1 || tries > TRIES_MAX || json_i64(status, "observedGeneration", 0) != generation)
+        return;
+    timefmt_parse_rfc3339(json_str(failure, "time", ""), &since_s);
+    cache->requeues = cache->create_rejections = (unsigned)tries;
+    cache->requeued_s = since_s;
+    cache->create_rejected = true;
+    cache->create_generation = generation;
+    cache->create_reason = reason->name;
+    mem_set_str(&cache->create_text, json_str(failure, "message", ""));
+    cache->create_rejected_ms = now_ms;
+    cache->create_retry_at_ms = now_ms + rejection_backoff_ms(cache->uid, cache->create_rejections) -
+                                (now_unix_s > since_s ? now_unix_s - since_s : 0) * 1000;
+}
+
+void job_cache_note_start(struct job_cache *cache, int64_t now_ms)
+{
+    if (!cache->requeues || now_ms < cache->create_retry_at_ms)
+        return;
+    cache->requeues = cache->create_rejections = 0;
+    cache->create_rejected = false;
+}
+
+int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s)
+{
+    bool keeps_age = cache->requeues <= REQUEUES_KEEP_AGE || cache->requeued_s < created_s;
+
+    /* The time may be from the status, which an admin of the namespace can write: it makes no job older. */
+    return keeps_age ? created_s : cache->requeued_s;
 }
 
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms)

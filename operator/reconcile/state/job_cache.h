@@ -15,9 +15,10 @@ struct watch;
 /* One worker of the current run of a partition. */
 struct worker_cache {
     enum worker_state state;
-    bool deleting, has_started;
-    uint64_t boot;    /* boot id of its node when the pod was first seen started there; 0: unknown */
-    char *pod, *node; /* once it is gone; until then the pod's view has them */
+    bool is_ending, has_started, has_begun;
+    uint64_t boot;           /* boot id of its node when the pod was first seen started there; 0: unknown */
+    int64_t started_version; /* the pod's resource version then; 0: not a number */
+    char *pod, *node;        /* once it is gone; until then the pod's view has them */
     uint64_t revision;
     const char *disruption; /* why it was being evicted or deleted when last seen, or NULL */
     int64_t disrupted_s;
@@ -32,10 +33,15 @@ struct partition_cache {
     struct worker_cache *workers; /* by pod index */
     uint32_t worker_count;
     enum keys_state keys;
-    int64_t keys_at_ms;      /* when the API server confirmed it */
-    bool launch_noted_by_us; /* this process has recorded that the launcher of this run is to be created */
-    bool is_rejected;        /* the API server rejected a pod of this run, or an object its pods need */
-    uint16_t *agent_ports;   /* of the workers of this run; NULL: not chosen yet */
+    int64_t keys_at_ms;       /* when the API server confirmed it */
+    bool launch_noted_by_us;  /* this process has recorded that the launcher of this run is to be created */
+    bool is_rejected;         /* the API server rejected a pod of this run, or an object its pods need */
+    int64_t offered_since_ms; /* its pods cannot start since then; 0: nothing is known of that */
+    const char *offered_for;  /* why, of reasons.h */
+    bool is_offered;          /* for so long that a job that waits for its IPUs gets them */
+    bool is_wanted;           /* there is such a job */
+    bool is_given_up;         /* and so its IPUs are given up */
+    uint16_t *agent_ports;    /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };
 
@@ -80,6 +86,9 @@ struct job_cache {
     int64_t create_rejected_ms, create_retry_at_ms;
     int64_t create_generation;  /* of the job that was rejected */
     unsigned create_rejections; /* rejections in a row */
+    unsigned requeues;          /* starts in a row that ended with the IPUs given up: rejected, as it were */
+    int64_t requeued_s;         /* when that was */
+    bool knows_status; /* both were read from the status, for a process that has just become leader */
 
     int64_t failing_since_ms; /* the API server rejects requests of... */
     enum op_kind failing_op;  /* ...this kind; 0: none */
@@ -88,6 +97,7 @@ struct job_cache {
 
     int64_t details_since_ms; /* of the view */
 
+    size_t offers;              /* partitions that are offered or given up */
     struct claim_cache *claims; /* in the order of instances */
     size_t claim_count;
     bool *eligible; /* per controller; of eligible_generation */
@@ -126,6 +136,16 @@ void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const
                               char *text_take, int64_t now_ms);
 /* A pod was created. Others of the same try may have been rejected. */
 void job_cache_note_creation(struct job_cache *cache, int64_t now_ms);
+/* The pods on that partition could not start, and its IPUs are given up: as if they had been rejected. */
+void job_cache_note_requeue(struct job_cache *cache, int64_t generation, struct partition_cache *partition,
+                            char *text_take, int64_t now_ms, int64_t now_unix_s);
+/* What a status tells of that, which an earlier process may have written. Only the first call counts. */
+void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const cJSON *status,
+                              int64_t now_ms, int64_t now_unix_s);
+/* A container of a pod has started. */
+void job_cache_note_start(struct job_cache *cache, int64_t now_ms);
+/* Since when the job stands in the queue: it keeps its age, unless it has failed to start again and again. */
+int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s);
 /* The API server has rejected or accepted a request of this kind of op. Returns whether it has rejected them
  * for so long that it should be reported. */
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms);

@@ -10,11 +10,18 @@ uint64_t node_boot(const struct node *node)
     return node && *node->boot_id ? str_hash(node->boot_id) | 1 : 0;
 }
 
-bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot)
+/* The watch of nodes may be behind that of pods: a boot that is older than the pod's start is the one on
+ * which it started. */
+static bool has_rebooted_since(const struct node *node, const struct worker_cache *worker)
+{
+    bool is_older = node->boot_version && node->boot_version < worker->started_version;
+
+    return worker->boot && node_boot(node) && node_boot(node) != worker->boot && !is_older;
+}
+
+bool node_is_fenced(const struct reconciler *r, const char *node, const struct worker_cache *worker)
 {
     const struct node *seen = node_seen(r, node);
 
-    if (!seen)
-        return false;
-    return seen->out_of_service || (boot && node_boot(seen) && node_boot(seen) != boot);
+    return seen && (seen->out_of_service || (worker && has_rebooted_since(seen, worker)));
 }

@@ -5,4 +5,5 @@
 
 const struct node *node_seen(const struct reconciler *r, const char *name); /* NULL: the node is unknown */
 uint64_t node_boot(const struct node *node); /* differs for each boot; 0: unknown */
-bool node_is_fenced(const struct reconciler *r, const char *node, uint64_t boot);
+/* worker: a pod on that node; NULL: it is not known when it started. */
+bool node_is_fenced(const struct reconciler *r, const char *node, const struct worker_cache *worker);

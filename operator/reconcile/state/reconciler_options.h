@@ -16,6 +16,7 @@ struct reconciler_options {
     const char *partition_prefix; /* "p" */
     struct pod_spec_options pods;
     int64_t hold_ms;    /* how long to hold IPUs while a process may be running on them */
+    int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
     int64_t trouble_ms; /* how long a running job tolerates a partition that is in error or missing */
     bool (*may_write)(void *ctx); /* does this process hold the lease right now? */
     void *ctx;

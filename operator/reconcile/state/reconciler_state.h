@@ -21,9 +21,9 @@
 #define REQUESTS_MAX KUBE_WINDOW
 /* A write usually shows in the watch within milliseconds. Until it does, or the watch is known to have
  * passed it, nothing is decided about the job: a pod that was created and is not seen yet looks like one
- * that was never created. A silent watch is restarted after 90 s. */
+ * that was never created. A silent watch is restarted after 90 s, which can take 71 s. */
 #define EXPECT_MS 5000 /* look again */
-#define EXPECT_MAX_MS 150000
+#define EXPECT_MAX_MS 180000
 /* For a request for a pod that got no response: by then the pod has been created and seen, or never will be.
  */
 #define LATE_POD_MS (34000 + EXPECT_MAX_MS)
@@ -40,6 +40,7 @@ struct reconciler {
     struct workqueue *queue;
     struct map job_caches;     /* uid -> struct job_cache */
     struct map with_claims;    /* job caches with claims */
+    struct map with_offers;    /* job caches with partitions that are offered */
     uint64_t arrivals;         /* number of job caches created so far */
     struct map confirmed_gone; /* uids of jobs that a live GET did not find */
     struct map executions;     /* key -> struct execution */

@@ -1,7 +1,5 @@
 #include "operator/serve/certificates/cert_rotator.h"
 
-#include <string.h>
-
 #include "base/core/backoff.h"
 #include "base/core/mem.h"
 #include "base/io/log.h"
@@ -212,12 +210,6 @@ static void on_switch_due(struct loop_timer *timer)
     reconcile(rotator);
 }
 
-static void schedule_switch(struct cert_rotator *rotator, const struct certificate *certificate)
-{
-    mem_set_str(&rotator->next_cert, certificate->cert);
-    loop_timer_start(rotator->loop, &rotator->switch_timer, SWITCH_DELAY_MS, on_switch_due);
-}
-
 static void roll_out(struct cert_rotator *rotator, const struct certificate *certificate)
 {
     /* Generated certificates include the previous CAs; provided ones do not. */
@@ -240,10 +232,12 @@ static void roll_out(struct cert_rotator *rotator, const struct certificate *cer
         reconcile_after(rotator, first_expiry_ms);
     if (str_eq(rotator->served.cert, certificate->cert))
         return;
-    if (!rotator->served.cert)
+    if (!rotator->served.cert) {
         serve_certificate(rotator, certificate);
-    else if (!str_eq(rotator->next_cert, certificate->cert))
-        schedule_switch(rotator, certificate);
+    } else if (!str_eq(rotator->next_cert, certificate->cert)) {
+        mem_set_str(&rotator->next_cert, certificate->cert);
+        loop_timer_start(rotator->loop, &rotator->switch_timer, SWITCH_DELAY_MS, on_switch_due);
+    }
 }
 
 static bool is_synced(const struct cert_rotator *rotator)

@@ -30,8 +30,4 @@ int64_t certificate_end_s(const struct certificate *certificate);
 /* When it is to be renewed: after two thirds of its life. 0 when it cannot be read. */
 int64_t certificate_renewal_time_s(const struct certificate *certificate);
 void certificate_release(struct certificate *certificate);
-
-static inline void certificate_auto(struct certificate *certificate)
-{
-    certificate_release(certificate);
-}
+DEFINE_AUTO(certificate);

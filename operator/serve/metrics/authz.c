@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/core/mem.h"
-#include "base/core/str.h"
 
 const char *authz_bearer_token(const char *authorization)
 {

@@ -51,16 +51,11 @@ static bool read_one(const struct metrics_server *server, const char *file, char
     return true;
 }
 
-static bool read_files(const struct metrics_server *server, struct certificate *ret, struct err *err)
-{
-    return read_one(server, "tls.crt", &ret->cert, err) && read_one(server, "tls.key", &ret->key, err);
-}
-
 /* The certificate to serve now; false with an error if there is none. */
 static bool load_certificate(const struct metrics_server *server, struct certificate *ret, struct err *err)
 {
     if (server->options.certificate_in)
-        return read_files(server, ret, err);
+        return read_one(server, "tls.crt", &ret->cert, err) && read_one(server, "tls.key", &ret->key, err);
     certificate_make(server->options.names, now_s(), NULL, ret);
     return true;
 }

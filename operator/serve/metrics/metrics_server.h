@@ -2,7 +2,6 @@
  * this process, or read from a directory and reloaded when its files change. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/err.h"

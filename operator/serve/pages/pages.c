@@ -59,36 +59,23 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
     http_server_reply(request, 200, "application/json", slice_of(text));
 }
 
-static void on_queue(void *ctx, struct http_server_request *request,
-                     const struct http_server_request_info *view)
+/* One of the leader's documents, by its path. */
+static void on_document(void *ctx, struct http_server_request *request,
+                        const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
+    const struct pages_options *options = &pages->options;
+    const struct {
+        const char *path;
+        cJSON *(*get)(void *ctx);
+    } documents[] = {{"/queue", options->queue},
+                     {"/controllers", options->controllers},
+                     {"/partitions", options->partitions},
+                     {"/stats", options->stats}};
 
-    reply_json(pages, request, view, pages->options.queue(pages->options.ctx));
-}
-
-static void on_controllers(void *ctx, struct http_server_request *request,
-                           const struct http_server_request_info *view)
-{
-    struct pages *pages = ctx;
-
-    reply_json(pages, request, view, pages->options.controllers(pages->options.ctx));
-}
-
-static void on_partitions(void *ctx, struct http_server_request *request,
-                          const struct http_server_request_info *view)
-{
-    struct pages *pages = ctx;
-
-    reply_json(pages, request, view, pages->options.partitions(pages->options.ctx));
-}
-
-static void on_stats(void *ctx, struct http_server_request *request,
-                     const struct http_server_request_info *view)
-{
-    struct pages *pages = ctx;
-
-    reply_json(pages, request, view, pages->options.stats(pages->options.ctx));
+    for (size_t i = 0; i < COUNT_OF(documents); i++)
+        if (str_eq(view->path, documents[i].path))
+            reply_json(pages, request, view, documents[i].get(options->ctx));
 }
 
 /* {"size": N} */
@@ -168,11 +155,11 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
     } rows[PAGES] = {
         {"/healthz", on_healthz, NULL, 0},
         {"/readyz", on_readyz, NULL, 0},
-        {"/queue", on_queue, NULL, 0},
+        {"/queue", on_document, NULL, 0},
         {"/health", on_healthz, NULL, 0},
-        {"/controllers", on_controllers, NULL, 0},
-        {"/partitions", on_partitions, NULL, 0},
-        {"/stats", on_stats, NULL, 0},
+        {"/controllers", on_document, NULL, 0},
+        {"/partitions", on_document, NULL, 0},
+        {"/stats", on_document, NULL, 0},
         {"/query", on_query, "POST", QUERY_MAX},
         {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
         {"/metrics", on_metrics, NULL, 0},

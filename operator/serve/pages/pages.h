@@ -4,7 +4,6 @@
  * /stats, /query - and /metrics when everybody may read it. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/err.h"

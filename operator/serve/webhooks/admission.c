@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/doc/json_count.h"
+#include "operator/api/job/additions.h"
 #include "operator/api/job/warnings.h"
 #include "operator/api/job/defaults.h"
 #include "operator/api/job/jobspec.h"
@@ -190,14 +191,14 @@ static void refuse(cJSON *response, const char *name, const struct strv *problem
     json_put_str(details, "name", name);
 }
 
-static void advise(cJSON *response, const struct admission *admission)
+static void advise(cJSON *response, const struct admission *admission, uint32_t largest_partition)
 {
     AUTO(strv) struct strv warnings = {0};
     cJSON *list;
 
     if (!admission_needs_validation(admission))
         return;
-    warnings_for_job(admission->old, admission->object, &warnings);
+    warnings_for_job(admission->old, admission->object, largest_partition, &warnings);
     if (warnings.count == 0)
         return;
     list = json_put_array(response, "warnings");
@@ -205,7 +206,8 @@ static void advise(cJSON *response, const struct admission *admission)
         json_push_str(list, warnings.items[i]);
 }
 
-char *admission_verdict(const struct admission *admission, const struct strv *problems)
+char *admission_verdict(const struct admission *admission, const struct strv *problems,
+                        uint32_t largest_partition)
 {
     cJSON *response;
     AUTO(json) cJSON *answer = new_answer(admission, problems->count == 0, &response);
@@ -213,7 +215,7 @@ char *admission_verdict(const struct admission *admission, const struct strv *pr
     if (problems->count)
         refuse(response, name_of(admission), problems);
     else
-        advise(response, admission);
+        advise(response, admission, largest_partition);
     return json_print(answer);
 }
 
@@ -241,6 +243,7 @@ void admission_validate(const struct admission *admission, struct strv *problems
     AUTO(jobspec) struct job_spec spec = {0};
 
     validate_job(admission->object, &spec, problems);
+    additions_check(admission->old, admission->object, problems);
     if (admission->old)
         validate_change(admission->old, admission->object, problems);
 }

@@ -1,9 +1,11 @@
 /* The answers of the two admission webhooks: AdmissionReview v1 in, AdmissionReview v1 out. Pure.
  *
- * The mutating one writes out what a user left open. The validating one names every mistake at once, in the
- * words that the reconciler has for them (operator/api), and adds what the API server has to say about a pod
- * template. A request that leaves the spec as it is, or whose object is being deleted, is allowed unjudged:
- * what is there must be able to go, whatever is wrong with it. */
+ * Every mistake is named at once, in the words that the reconciler has for them (operator/api), with what the
+ * API server has to say about a pod template. The API server calls the mutating webhook before it looks at
+ * the schema and the rules of the resource definition, so that one refuses a job with mistakes that can be
+ * found here, and otherwise writes out what a user left open. The validating one judges the job as it will be
+ * stored, after other webhooks have changed it. A request that leaves the spec as it is, or whose object is
+ * being deleted, is allowed unjudged: what is there must be able to go, whatever is wrong with it. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,13 +37,9 @@ MUST_USE bool admission_fits(const struct admission *admission, size_t others, s
 /* The response to a request that is not reviewed, for one of these reasons: a Status; owned by the caller. */
 char *admission_reject_unread(const struct err *why, int *ret_http_status);
 void admission_release(struct admission *admission);
+DEFINE_AUTO(admission);
 
-static inline void admission_auto(struct admission *admission)
-{
-    admission_release(admission);
-}
-
-/* The mutating webhook's response; owned by the caller. */
+/* The mutating webhook's response to a job without mistakes; owned by the caller. */
 char *admission_mutate(const struct admission *admission);
 
 /* "namespace/name" for the log; with "*" where the API server will complete the name. Owned by the caller. */
@@ -65,6 +63,7 @@ void admission_add_refusal(const struct admission *admission, enum admission_pod
                            const cJSON *status, struct strv *problems);
 /* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
-/* The validating webhook's response: allowed without problems, with the warnings of
- * operator/api/job/warnings.h; owned by the caller. */
-char *admission_verdict(const struct admission *admission, const struct strv *problems);
+/* The validating webhook's response, and the mutating one's to a job with problems: allowed without problems,
+ * with the warnings of operator/api/job/warnings.h; owned by the caller. */
+char *admission_verdict(const struct admission *admission, const struct strv *problems,
+                        uint32_t largest_partition);

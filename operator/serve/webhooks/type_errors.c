@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/job/field.h"
+#include "operator/api/job/template_types.h"
 
 /* "cannot unmarshal number 1.5 into Go struct field
  * Probe.template.spec.containers.livenessProbe.periodSeconds of type int32" */
@@ -61,7 +62,7 @@ static bool add_values(struct search *search, const char *place, const cJSON *va
     JSON_EACH (item, value) {
         AUTO(mem)
         char *inner =
-            json_key(item) ? mem_printf("%s.%s", place, json_key(item)) : mem_printf("%s[%zu]", place, n++);
+            json_key(item) ? mem_printf("%s[%s]", place, json_key(item)) : mem_printf("%s[%zu]", place, n++);
 
         if (!is_of_kind(search, item))
             continue;
@@ -95,6 +96,64 @@ static void walk(struct search *search, cJSON *node, const char *place, const ch
         json_drop(node, key);
 }
 
+/* ---- quantities ---- */
+
+/* The errors of k8s.io/apimachinery, pkg/api/resource/quantity.go. */
+static bool is_about_quantities(const char *message)
+{
+    static const char *const errors[] = {"quantities must match the regular expression",
+                                         "unable to parse numeric part of quantity",
+                                         "unable to parse quantity's suffix"};
+
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        if (strstr(message, errors[i]))
+            return true;
+    }
+    return false;
+}
+
+/* How deep the fields of a pod lie with room to spare: what users nest below them has no end. */
+#define DEPTH_MAX 32
+
+static bool is_key_of(const char *const *keys, size_t count, const char *key)
+{
+    for (size_t i = 0; key && i < count; i++) {
+        if (str_eq(keys[i], key))
+            return true;
+    }
+    return false;
+}
+
+static void drop_quantity(struct search *search, cJSON *object, const cJSON *value, const char *place)
+{
+    if (quantity_is_valid(value))
+        return;
+    add_cause(search, place, value);
+    json_drop(object, json_key(value));
+}
+
+static void drop_quantities(struct search *search, cJSON *node, const char *place, unsigned depth)
+{
+    static const char *const maps[] = {"limits", "requests", "overhead"};
+    static const char *const fields[] = {"sizeLimit", "divisor"};
+    bool is_map = is_key_of(maps, COUNT_OF(maps), json_key(node));
+    size_t n = 0;
+
+    for (cJSON *item = depth < DEPTH_MAX ? node->child : NULL, *next; item; item = next) {
+        const char *key = json_key(item);
+        AUTO(mem)
+        char *inner = !key     ? mem_printf("%s[%zu]", place, n++)
+                      : is_map ? mem_printf("%s[%s]", place, key)
+                               : mem_printf("%s%s%s", place, *place ? "." : "", key);
+
+        next = item->next;
+        if (is_map || is_key_of(fields, COUNT_OF(fields), key))
+            drop_quantity(search, node, item, inner);
+        else
+            drop_quantities(search, item, inner, depth + 1);
+    }
+}
+
 /* The words of field.h for the types of Go. */
 static char *what_of(const char *type)
 {
@@ -114,17 +173,19 @@ cJSON *type_errors_remove(cJSON *pods, const cJSON *status)
     const char *path = field ? strchr(field + strlen(FIELD), '.') : NULL,
                *end = path ? strstr(path, TYPE) : NULL;
 
+    AUTO(json) cJSON *found = json_object();
+    cJSON *causes = json_put_array(json_put_object(found, "details"), "causes");
+
+    if (is_about_quantities(json_str(status, "message", "")))
+        drop_quantities(&(struct search){.what = QUANTITY_WANTED, .causes = causes}, pods, "", 0);
     if (!end)
-        return NULL;
+        return causes->child ? TAKE(found) : NULL;
     AUTO(mem) char *where = mem_strndup(path + 1, (size_t)(end - path - 1));
     AUTO(mem) char *what = what_of(end + strlen(TYPE));
     AUTO(mem) char *value = mem_strndup(kind, (size_t)(field - kind)); /* "number 1.5" */
     size_t len = strcspn(value, " ");
-    AUTO(json) cJSON *found = json_object();
-    struct search search = {.kind = {value, len},
-                            .number = value[len] ? value + len + 1 : "",
-                            .what = what,
-                            .causes = json_put_array(json_put_object(found, "details"), "causes")};
+    struct search search = {
+        .kind = {value, len}, .number = value[len] ? value + len + 1 : "", .what = what, .causes = causes};
 
     walk(&search, pods, "", where);
     search.is_inside =

@@ -1,5 +1,5 @@
 /* Values of the wrong type in a pod template. The API server's parser stops at the first, and names its field
- * without saying in which container. Pure. */
+ * without saying in which container, and of a quantity that it cannot read not even that. Pure. */
 #pragma once
 
 #include "base/doc/json.h"

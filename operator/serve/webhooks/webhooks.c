@@ -22,6 +22,8 @@ struct webhooks {
     struct http_server_route routes[WEBHOOKS + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct cert_rotator *cert_rotator;
+    uint32_t (*largest_partition)(void *ctx);
+    void *ctx;
     struct pending_review *reviews;
     size_t cost_bytes; /* of all of them */
     struct webhooks_counters counters;
@@ -35,9 +37,10 @@ struct dry_run {
     struct kube_call *call;
 };
 
-/* A request to the validating webhook, during the dry runs of its templates, which run in parallel. */
+/* A request, during the dry runs of its templates, which run in parallel. */
 struct pending_review {
     struct webhooks *webhooks;
+    enum webhook webhook;
     struct pending_review *next, **link; /* in the list of all */
     struct http_server_request *request;
     struct admission admission;
@@ -64,12 +67,14 @@ static void review_free(struct pending_review *review)
     mem_free(review);
 }
 
-static struct pending_review *review_new_take(struct webhooks *webhooks, struct http_server_request *request,
+static struct pending_review *review_new_take(struct webhooks *webhooks, enum webhook webhook,
+                                              struct http_server_request *request,
                                               struct admission *admission)
 {
     struct pending_review *review = NEW(struct pending_review);
 
     review->webhooks = webhooks;
+    review->webhook = webhook;
     review->request = request;
     review->admission = *admission;
     *admission = (struct admission){0};
@@ -102,13 +107,22 @@ static void log_rejection(const struct pending_review *review)
              KVF("first", "%.*s", (int)strcspn(first, ":"), first));
 }
 
+static char *answer_of(const struct pending_review *review)
+{
+    const struct webhooks *webhooks = review->webhooks;
+
+    if (review->webhook == WEBHOOK_MUTATE && review->problems.count == 0)
+        return admission_mutate(&review->admission);
+    return admission_verdict(&review->admission, &review->problems,
+                             review->problems.count ? 0 : webhooks->largest_partition(webhooks->ctx));
+}
+
 static void reply(struct pending_review *review)
 {
     if (review->problems.count)
         log_rejection(review);
     review->webhooks->counters.denied += review->problems.count > 0;
-    reply_take(review->webhooks, WEBHOOK_VALIDATE, review->begun_us, review->request,
-               admission_verdict(&review->admission, &review->problems));
+    reply_take(review->webhooks, review->webhook, review->begun_us, review->request, answer_of(review));
     review_free(review);
 }
 
@@ -179,9 +193,8 @@ static void send_dry_run(struct dry_run *dry_run, const char *field_validation)
                   on_answer, dry_run);
 }
 
-static void review_job(struct pending_review *review)
+static void start_dry_runs(struct pending_review *review)
 {
-    admission_validate(&review->admission, &review->problems);
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
         struct dry_run *dry_run = &review->dry_runs[i];
 
@@ -192,6 +205,13 @@ static void review_job(struct pending_review *review)
         dry_run->rejections = json_array();
         send_dry_run(dry_run, "Strict");
     }
+}
+
+static void review_job(struct pending_review *review)
+{
+    admission_validate(&review->admission, &review->problems);
+    if (review->webhook == WEBHOOK_VALIDATE || review->problems.count)
+        start_dry_runs(review);
 }
 
 /* ---- requests ---- */
@@ -210,27 +230,29 @@ static bool read_request(const struct webhooks *webhooks, struct http_server_req
     return false;
 }
 
+static void on_request(struct webhooks *webhooks, enum webhook webhook, struct http_server_request *request,
+                       const struct http_server_request_info *view)
+{
+    AUTO(admission) struct admission admission = {0};
+
+    if (!read_request(webhooks, request, view, &admission))
+        return;
+    struct pending_review *review = review_new_take(webhooks, webhook, request, &admission);
+    if (admission_needs_validation(&review->admission))
+        review_job(review);
+    reply_when_reviewed(review);
+}
+
 static void on_mutate(void *ctx, struct http_server_request *request,
                       const struct http_server_request_info *view)
 {
-    AUTO(admission) struct admission admission = {0};
-    int64_t begun_us = loop_clock_us();
-
-    if (read_request(ctx, request, view, &admission))
-        reply_take(ctx, WEBHOOK_MUTATE, begun_us, request, admission_mutate(&admission));
+    on_request(ctx, WEBHOOK_MUTATE, request, view);
 }
 
 static void on_validate(void *ctx, struct http_server_request *request,
                         const struct http_server_request_info *view)
 {
-    AUTO(admission) struct admission admission = {0};
-
-    if (!read_request(ctx, request, view, &admission))
-        return;
-    struct pending_review *review = review_new_take(ctx, request, &admission);
-    if (admission_needs_validation(&review->admission))
-        review_job(review);
-    reply_when_reviewed(review);
+    on_request(ctx, WEBHOOK_VALIDATE, request, view);
 }
 
 static void on_gone(void *ctx, struct http_server_request *request)
@@ -280,8 +302,14 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
     struct webhooks *webhooks = NEW(struct webhooks);
 
     webhooks->kube = kube;
-    webhooks->routes[WEBHOOK_MUTATE] = (struct http_server_route){
-        .path = MUTATE, .methods = "POST", .fn = on_mutate, .ctx = webhooks, .max_body = ADMISSION_MAX_BYTES};
+    webhooks->largest_partition = options->largest_partition;
+    webhooks->ctx = options->ctx;
+    webhooks->routes[WEBHOOK_MUTATE] = (struct http_server_route){.path = MUTATE,
+                                                                  .methods = "POST",
+                                                                  .fn = on_mutate,
+                                                                  .gone = on_gone,
+                                                                  .ctx = webhooks,
+                                                                  .max_body = ADMISSION_MAX_BYTES};
     webhooks->routes[WEBHOOK_VALIDATE] = (struct http_server_route){.path = VALIDATE,
                                                                     .methods = "POST",
                                                                     .fn = on_validate,

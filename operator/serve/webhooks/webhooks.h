@@ -1,6 +1,7 @@
 /* The admission webhooks' server, at the original's two paths, over TLS. It decides nothing: admission.h
  * makes the responses. It dry-runs changed pod templates on the API server, and allows the request if that
- * does not respond within a second: a webhook must not block users. */
+ * does not respond within a second: a webhook must not block users. The mutating webhook does so only for a
+ * job that it refuses anyway, so that its answer has the mistakes of the templates too. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +20,8 @@ struct webhooks_options {
     const char *name;         /* of both webhook configurations, and of that Secret unless it is given */
     const char *given;        /* the Secret that another program keeps, or NULL */
     const struct strv *names; /* by which the API server reaches it; must outlive it */
+    uint32_t (*largest_partition)(void *ctx); /* that some V-IPU controller could ever create; 0: not known */
+    void *ctx;
 };
 
 /* `kube` must not have a write gate: replicas that do not lead answer too. */

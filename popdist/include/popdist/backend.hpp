@@ -1,4 +1,4 @@
-/* The backend that connects the instances: register, initialise, finalise, each once and in this order. */
+/* The backend that connects the instances: register, initialise, finalise, in this order. */
 #ifndef POPDIST_BACKEND_HPP
 #define POPDIST_BACKEND_HPP
 
@@ -12,7 +12,7 @@
 namespace popdist
 {
 
-/* The communicator of all instances. */
+/* The communicator of operations that have no other: all instances, unless it is registered for others. */
 constexpr const char *defaultCommunicatorId()
 {
     return "popdist.default";
@@ -45,7 +45,8 @@ inline void finalizeBackend()
     detail::check(popdist_finalize_backend);
 }
 
-/* All instances call it with the same arguments. */
+/* All instances call it with the same arguments. Without an id: for all operations that have no other
+ * communicator, until the next call. */
 inline void registerCommunicator(const std::set<uint32_t> &participants,
                                  const std::string &communicator_id = defaultCommunicatorId())
 {

@@ -78,7 +78,29 @@ inline void allGather(const void *in, void *out, std::size_t nelem, poplar::Type
     detail::check(popdist_all_gather, in, out, nelem, detail::typeOf(type), id.c_str());
 }
 
-/* The form of SDK 3.0. */
+/* The forms of SDK 3.0. Operations without a name: the n-th one of an instance matches the n-th of the
+ * others. */
+namespace sequential
+{
+
+inline void broadcast(void *data, std::size_t nelem, poplar::Type type, unsigned root = 0)
+{
+    collectives::broadcast(data, nelem, type, root);
+}
+
+inline void allReduceSum(void *data, std::size_t nelem, poplar::Type type)
+{
+    collectives::allReduceSum(data, nelem, type);
+}
+
+inline void allGather(const void *in, void *out, std::size_t nelem, poplar::Type type)
+{
+    collectives::allGather(in, out, nelem, type);
+}
+
+} // namespace sequential
+
+/* And with a name, in any order. */
 namespace parallel
 {
 

@@ -74,8 +74,8 @@ POPDIST_API const char *popdist_executable_cache_path(void);
 POPDIST_API enum popdist_status popdist_autoreport(char *directory, size_t size, bool *enable_all,
                                                    struct popdist_error *error);
 
-/* The backend carries messages between instances. Register, initialise, finalise, each once and in this
- * order; anything else is POPDIST_MISUSE. */
+/* The backend carries messages between instances. Register, initialise, finalise, in this order; anything
+ * else is POPDIST_MISUSE. */
 
 /* Open MPI; for a program that runs alone, a backend that needs no library. */
 POPDIST_API enum popdist_status popdist_register_default_backend(struct popdist_error *error);
@@ -83,9 +83,15 @@ POPDIST_API enum popdist_status popdist_register_default_backend(struct popdist_
 POPDIST_API enum popdist_status popdist_register_backend(const char *path, struct popdist_error *error);
 POPDIST_API enum popdist_status popdist_initialize_backend(struct popdist_error *error);
 POPDIST_API bool popdist_is_backend_initialized(void);
-/* Waits until all instances have called it, like MPI_Finalize. */
+/* Waits until all instances have called it, like MPI_Finalize. Again, it does nothing. POPDIST_MISUSE:
+ * another instance waits for this one in an operation; then end the program, so that mpirun ends the others.
+ */
 POPDIST_API enum popdist_status popdist_finalize_backend(struct popdist_error *error);
-/* Registers the default backend and initialises it. */
+/* For a program that is about to end because of an error: all collective operations of this instance fail at
+ * once, in other threads too, and no further ones are possible. Then end the program without finalizing, so
+ * that mpirun ends the other instances. */
+POPDIST_API enum popdist_status popdist_stop_collectives(const char *reason, struct popdist_error *error);
+/* Registers the default backend, unless one is registered, and initialises it, unless it is initialised. */
 POPDIST_API enum popdist_status popdist_init(struct popdist_error *error);
 /* How many instances the backend connects, and the index of this one. */
 POPDIST_API enum popdist_status popdist_backend_place(uint32_t *ret_instances, uint32_t *ret_index,
@@ -117,9 +123,10 @@ enum popdist_type {
 POPDIST_API size_t popdist_type_size(enum popdist_type type);
 POPDIST_API const char *popdist_type_name(enum popdist_type type);
 
-/* The communicator of all instances. */
+/* The communicator of operations that have no other: all instances, unless it is registered for others. */
 POPDIST_API const char *popdist_default_communicator_id(void);
-/* All instances call it with the same arguments. */
+/* All instances call it with the same arguments. The default communicator may be registered again and again.
+ */
 POPDIST_API enum popdist_status popdist_register_communicator(const uint32_t *participants, size_t count,
                                                               const char *id, struct popdist_error *error);
 /* From now on this thread's collectives without a communicator are among these instances, which must include

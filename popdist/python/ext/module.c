@@ -81,6 +81,21 @@ STEP(initialize_backend, popdist_initialize_backend)
 STEP(finalize_backend, popdist_finalize_backend)
 #undef STEP
 
+static PyObject *stop_collectives(PyObject *self, PyObject *arguments)
+{
+    struct popdist_error error;
+    const char *reason;
+    enum popdist_status status;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "s", &reason))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = popdist_stop_collectives(reason, &error);
+    Py_END_ALLOW_THREADS;
+    return none_or_raise(status, &error);
+}
+
 static PyObject *register_backend(PyObject *self, PyObject *arguments)
 {
     struct popdist_error error;
@@ -388,6 +403,7 @@ static PyMethodDef methods[] = {
     {"initializeBackend", initialize_backend, METH_NOARGS, NULL},
     {"isBackendInitialized", is_backend_initialized, METH_NOARGS, NULL},
     {"finalizeBackend", finalize_backend, METH_NOARGS, NULL},
+    {"stop_collectives", stop_collectives, METH_VARARGS, NULL},
     {"backend_place", backend_place, METH_NOARGS, NULL},
     {"register_communicator", register_communicator, METH_VARARGS, NULL},
     {"use_instances", use_instances, METH_O, NULL},

@@ -5,13 +5,11 @@ program that runs alone. Collective operations (popdist.collectives), synchroniz
 init() when there are several instances.
 """
 
-import atexit
 import os
-import sys
 import threading
 from typing import Any, Callable, Iterable, List, Optional, TypeVar
 
-from . import _popdist
+from . import _ending, _popdist
 from ._popdist import (
     PopdistError,
     finalizeBackend,
@@ -71,9 +69,9 @@ def defaultCommunicatorId() -> str:
 
 
 def init() -> None:
-    """Starts communication with the other instances, until the interpreter ends. Call it once."""
+    """Starts communication with the other instances, until the interpreter ends. Again, it does nothing."""
     _popdist.init()
-    _finalize_at_exit()
+    _ending.watch()
 
 
 def registerDefaultBackend() -> None:
@@ -89,11 +87,14 @@ def registerBackend(path: "os.PathLike[str] | str") -> None:
 def initializeBackend() -> None:
     """Starts the registered backend."""
     _popdist.initializeBackend()
-    _finalize_at_exit()
+    _ending.watch()
 
 
-def registerCommunicator(participants: Iterable[int], communicator_id: str) -> None:
-    """Names a set of instances; all instances make this call with the same arguments."""
+def registerCommunicator(
+    participants: Iterable[int], communicator_id: str = _popdist.defaultCommunicatorId
+) -> None:
+    """Names a set of instances; all instances make this call with the same arguments. Without a name, operations that
+    have no other communicator are among these instances."""
     _popdist.register_communicator(sorted(participants), communicator_id)
 
 
@@ -150,23 +151,6 @@ class _Among:
             _popdist.use_instances(self._before)
 
 
-_failed = False
-
-
-def _finalize_at_exit() -> None:
-    """At the end all instances wait for each other, but not for one that dies of an exception: it just ends, and
-    mpirun then ends the others."""
-    before = sys.excepthook
-
-    def note(*what: Any) -> None:
-        global _failed
-        _failed = True
-        before(*what)
-
-    sys.excepthook = note
-    atexit.register(lambda: None if _failed or not isBackendInitialized() else finalizeBackend())
-
-
 def _send_reports() -> None:
     """Makes this instance report where poprun --autoreport-dir says, by way of POPLAR_ENGINE_OPTIONS."""
     import json
@@ -190,3 +174,4 @@ def _send_reports() -> None:
 _send_reports()
 
 from . import collectives as collectives  # noqa: E402
+from . import popdist_core as popdist_core  # noqa: E402

@@ -10,6 +10,7 @@ from . import (
     getNumLocalReplicas,
     getNumTotalReplicas,
     getReplicaIndexOffset,
+    isPopdistEnvSet,
 )
 from ._framework import check_ipus, load
 
@@ -35,10 +36,15 @@ def getDevice(ipus_per_replica: Optional[int] = None, connectionType: Optional[A
     """This instance's popart.DeviceInfo; connectionType is Always unless given."""
     if connectionType is None:
         connectionType = popart.DeviceConnectionType.Always
-    device_id = getDeviceId(check_ipus(ipus_per_replica))
-    device = popart.DeviceManager().acquireDeviceById(device_id, connectionType=connectionType)
+    ipus = check_ipus(ipus_per_replica)
+    if isPopdistEnvSet():
+        wanted = f"device {getDeviceId(ipus)}"
+        device = popart.DeviceManager().acquireDeviceById(getDeviceId(ipus), connectionType=connectionType)
+    else:
+        wanted = f"a device of {ipus} IPUs"
+        device = popart.DeviceManager().acquireAvailableDevice(ipus, connectionType=connectionType)
     if device is None:
         raise PopdistError(
-            f"device {device_id} cannot be acquired; see with gc-monitor who has it, and with gc-info -l what there is"
+            f"{wanted} cannot be acquired; see with gc-monitor who has it, and with gc-info -l what there is"
         )
     return device

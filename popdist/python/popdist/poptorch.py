@@ -3,7 +3,7 @@
 import threading
 from typing import Any, NoReturn, Optional
 
-from . import _popdist, getDeviceId, getInstanceIndex, getNumInstances, getNumLocalReplicas
+from . import _popdist, getDeviceId, getInstanceIndex, getNumInstances, getNumLocalReplicas, isPopdistEnvSet
 from ._framework import check_ipus, load
 
 poptorch = load("popdist.poptorch", "poptorch", "PopTorch")
@@ -42,7 +42,9 @@ class Options(poptorch.Options):  # type: ignore[misc,name-defined]
         try:
             super().__init__()
             self.replicationFactor(getNumLocalReplicas())
-            self.useIpuId(getDeviceId(ipus))
+            # A program alone takes any free IPUs, as many as its model needs.
+            if isPopdistEnvSet():
+                self.useIpuId(getDeviceId(ipus))
         finally:
             _building.yes = False
         self.Distributed.configureProcessId(getInstanceIndex(), getNumInstances())

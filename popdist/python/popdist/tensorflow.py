@@ -2,7 +2,7 @@
 
 from typing import Any, Optional
 
-from . import getDeviceId, getInstanceIndex, getNumInstances
+from . import getDeviceId, getInstanceIndex, getNumInstances, isPopdistEnvSet
 from ._framework import check_ipus, load
 
 load("popdist.tensorflow", "tensorflow", "TensorFlow for the IPU")
@@ -11,10 +11,14 @@ __all__ = ["set_ipu_config"]
 
 
 def set_ipu_config(config: Any, ipus_per_replica: Optional[int] = None, configure_device: bool = True) -> Any:
-    """Sets device and place of this instance in an IPUConfig, and configures the system unless told otherwise."""
-    config.select_ipus = [getDeviceId(check_ipus(ipus_per_replica))]
-    config.multi_replica_distribution.process_count = getNumInstances()
-    config.multi_replica_distribution.process_index = getInstanceIndex()
-    if configure_device:
-        config.configure_ipu_system()
+    """Sets this instance's place among all, and its device unless told otherwise, in an IPUConfig, and returns it. The
+    caller configures the system with it afterwards."""
+    ipus = check_ipus(ipus_per_replica)
+    if configure_device and isPopdistEnvSet():
+        config.select_ipus = [getDeviceId(ipus)]
+    elif configure_device:
+        config.auto_select_ipus = ipus
+    distribution = config.experimental.multi_replica_distribution
+    distribution.process_count = getNumInstances()
+    distribution.process_index = getInstanceIndex()
     return config

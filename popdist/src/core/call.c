@@ -106,19 +106,69 @@ static bool is_stuck(const struct call *call, uint32_t rank)
     return false;
 }
 
-static void fail_late(struct call *call)
+/* Nobody has begun, or (is_lost) somebody does not say whether it has. */
+static void abort_call(struct call *call, bool is_lost)
 {
     char names[NAMED_MAX * 12 + 64];
-    double seconds = (double)call->timeout_ms / 1000;
 
-    if (call->state == CALL_GATHERING) {
-        list_instances(call, is_missing, names, sizeof names);
-        call_fail(call, POPDIST_TIMEOUT, "%s did not join within %g s", names, seconds);
-        return;
-    }
+    call->tells = WIRE_ABORT;
+    call->is_lost = is_lost;
+    list_instances(call, is_missing, names, sizeof names);
+    call_fail(call, POPDIST_TIMEOUT, "%s did not join within %g s%s", names, (double)call->timeout_ms / 1000,
+              is_lost ? ", and not all instances respond; the communicator is unusable" : "");
+}
+
+static void fail_stuck(struct call *call)
+{
+    char names[NAMED_MAX * 12 + 64];
+
+    call->tells = WIRE_ABORT;
     list_instances(call, is_stuck, names, sizeof names);
     call_fail(call, POPDIST_TIMEOUT,
-              "%s joined, but no data was exchanged for %g s; the communicator is unusable", names, seconds);
+              "%s joined, but no data was exchanged for %g s; the communicator is unusable", names,
+              (double)call->timeout_ms / 1000);
+}
+
+static void ask_for_votes(struct call *call, int64_t now_ms)
+{
+    call->state = CALL_VOTING;
+    call->tells = WIRE_PREPARE_ABORT;
+    call->missing_votes = call->match_op.group->count - 1;
+    call->objected = false;
+    call->deadline_ms = now_ms + (call->timeout_ms > CALL_ANSWER_MS ? call->timeout_ms : CALL_ANSWER_MS);
+}
+
+void call_take_vote(struct call *call, bool yes)
+{
+    if (call->state != CALL_VOTING || !call->missing_votes)
+        return;
+    call->missing_votes--;
+    if (!yes)
+        call->objected = true;
+}
+
+/* All have voted. */
+static void decide(struct call *call, int64_t now_ms)
+{
+    if (!call->objected && call->match_op.missing) {
+        abort_call(call, false);
+        return;
+    }
+    call->state = CALL_GATHERING;
+    call->tells = WIRE_RESUME;
+    call->deadline_ms = now_ms + call->timeout_ms;
+}
+
+static void check_deadline(struct call *call, int64_t now_ms)
+{
+    if (now_ms < call->deadline_ms)
+        return;
+    if (call->state == CALL_GATHERING)
+        ask_for_votes(call, now_ms);
+    else if (call->state == CALL_VOTING)
+        abort_call(call, true);
+    else
+        fail_stuck(call);
 }
 
 static const struct layout *layout_of(const struct call *call, uint32_t rank)
@@ -210,6 +260,7 @@ static enum popdist_status start_exchange(struct call *call)
 
 static void begin(struct call *call)
 {
+    call->match_op.begun = true;
     if (!is_agreed(call))
         return;
     if (!has_sound_payloads(call)) {
@@ -231,12 +282,15 @@ enum popdist_status call_step(struct call *call, const struct link *link, int64_
     bool exchanged = false;
     enum popdist_status status = POPDIST_OK;
 
-    if (call->match_op.withdrawn && call->state <= CALL_EXCHANGING) {
-        call_fail(call, POPDIST_TIMEOUT, "instance %" PRIu32 " timed out",
-                  call->match_op.withdrawn->instance);
+    if (call->match_op.aborted && call->state <= CALL_EXCHANGING) {
+        /* Otherwise the announcement of this instance would still wait where the call has not come. */
+        call->tells = WIRE_ABORT;
+        call_fail(call, POPDIST_TIMEOUT, "instance %" PRIu32 " timed out", call->match_op.aborted->instance);
         return POPDIST_OK;
     }
-    if (call->state == CALL_GATHERING && !call->match_op.missing) {
+    if (call->state == CALL_VOTING && !call->missing_votes)
+        decide(call, now_ms);
+    if (call->state == CALL_GATHERING && !call->match_op.missing && !call->match_op.prepared) {
         begin(call);
         call->deadline_ms = now_ms + call->timeout_ms;
         *moved = true;
@@ -253,7 +307,7 @@ enum popdist_status call_step(struct call *call, const struct link *link, int64_
      * without this call, too. */
     if (call->state == CALL_SENDING && (!call->announcement->left || now_ms >= call->deadline_ms))
         call->state = CALL_DONE;
-    if (!status && call->state != CALL_DONE && now_ms >= call->deadline_ms)
-        fail_late(call);
+    if (!status && call->state != CALL_DONE)
+        check_deadline(call, now_ms);
     return status;
 }

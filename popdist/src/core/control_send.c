@@ -17,6 +17,17 @@ static struct control_send *post_new(const struct wire_message *message, uint32_
     return send;
 }
 
+static enum popdist_status send_one(struct control_send *send, size_t size, uint32_t instance,
+                                    const struct link *link, struct popdist_error *error)
+{
+    enum popdist_status status =
+        link->backend->send(link->self, instance, 0, send->bytes, size, &send->requests[send->left], error);
+
+    if (!status)
+        send->left++;
+    return status;
+}
+
 enum popdist_status control_send_start(const struct wire_message *message, const struct group *group,
                                        const struct link *link, struct control_send **ret,
                                        struct popdist_error *error)
@@ -30,15 +41,24 @@ enum popdist_status control_send_start(const struct wire_message *message, const
     /* Each instance starts with its right neighbour, so that not all of them send to the first at once. */
     for (uint32_t step = 1; step < group->count; step++) {
         uint32_t rank = (group->self + step) % group->count;
-        enum popdist_status status =
-            link->backend->send(link->self, group->members[rank], 0, send->bytes, wire_size(message),
-                                &send->requests[send->left], error);
+        enum popdist_status status = send_one(send, wire_size(message), group->members[rank], link, error);
 
         if (status)
             return status;
-        send->left++;
     }
     return POPDIST_OK;
+}
+
+enum popdist_status control_send_to(const struct wire_message *message, uint32_t instance,
+                                    const struct link *link, struct control_send **ret,
+                                    struct popdist_error *error)
+{
+    struct control_send *send = post_new(message, 1);
+
+    if (!send)
+        return fail_memory(error);
+    *ret = send;
+    return send_one(send, wire_size(message), instance, link, error);
 }
 
 enum popdist_status control_send_step(struct control_send *send, const struct link *link, bool *moved,

@@ -20,6 +20,10 @@ struct control_send {
 enum popdist_status control_send_start(const struct wire_message *message, const struct group *group,
                                        const struct link *link, struct control_send **ret,
                                        struct popdist_error *error);
+/* Sends to this instance only, and is not held. */
+enum popdist_status control_send_to(const struct wire_message *message, uint32_t instance,
+                                    const struct link *link, struct control_send **ret,
+                                    struct popdist_error *error);
 enum popdist_status control_send_step(struct control_send *send, const struct link *link, bool *moved,
                                       struct popdist_error *error);
 void control_send_free(struct control_send *send);

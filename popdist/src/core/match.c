@@ -55,13 +55,21 @@ static size_t bucket_of(const char *key, size_t size)
     return (hash ^ hash >> 32) % BUCKETS;
 }
 
-static struct match_entry *meeting_get(struct match *match, const char *key, size_t size)
+/* Where the entry is, or would be added. */
+static struct match_entry **find_entry(struct match *match, const char *key, size_t size)
 {
     struct match_entry **at = &match->buckets[bucket_of(key, size)];
-    struct match_entry *entry;
 
     while (*at && ((*at)->key_size != size || memcmp((*at)->key, key, size) != 0))
         at = &(*at)->next;
+    return at;
+}
+
+static struct match_entry *meeting_get(struct match *match, const char *key, size_t size)
+{
+    struct match_entry **at = find_entry(match, key, size);
+    struct match_entry *entry;
+
     if (*at)
         return *at;
     entry = popdist_alloc(1, sizeof *entry + size);
@@ -108,13 +116,20 @@ void match_free(struct match *match)
     popdist_free(match);
 }
 
+static void count_state(struct match_op *op, const struct match_announcement *announcement)
+{
+    if (announcement->state == ABORT_PREPARED)
+        op->prepared++;
+    if (announcement->state == ABORTED)
+        op->aborted = announcement;
+}
+
 static void match_attach(struct match_op *op, uint32_t rank, struct match_announcement *announcement)
 {
     announcement->next = NULL;
     op->from[rank] = announcement;
     op->missing--;
-    if (announcement->withdrawn)
-        op->withdrawn = announcement;
+    count_state(op, announcement);
 }
 
 /* Takes the oldest early announcement of each participant. */
@@ -145,7 +160,9 @@ enum popdist_status match_open(struct match *match, struct match_op *op, struct 
         return fail_memory(error);
     op->match_entry = entry;
     op->missing = op->group->count - 1;
-    op->withdrawn = NULL;
+    op->prepared = 0;
+    op->aborted = NULL;
+    op->begun = false;
     op->next = NULL;
     for (end = &entry->open; *end;)
         end = &(*end)->next;
@@ -234,23 +251,6 @@ static enum popdist_status take_call(struct match *match, struct match_entry *en
     return POPDIST_OK;
 }
 
-/* The call may have ended here: then the withdrawal comes too late and has no effect. */
-static void take_withdrawal(struct match_entry *entry, uint32_t instance, uint32_t tag)
-{
-    for (struct match_announcement *early = entry->early; early; early = early->next)
-        if (early->instance == instance && early->tag == tag)
-            early->withdrawn = true;
-    for (struct match_op *op = entry->open; op; op = op->next) {
-        uint32_t rank = group_rank(op->group, instance);
-        struct match_announcement *announcement = rank == GROUP_NOBODY ? NULL : op->from[rank];
-
-        if (announcement && announcement->tag == tag) {
-            announcement->withdrawn = true;
-            op->withdrawn = announcement;
-        }
-    }
-}
-
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error)
 {
@@ -259,15 +259,63 @@ enum popdist_status match_take(struct match *match, const struct wire_message *m
 
     if (!entry)
         return fail_memory(error);
-    if (message->kind == WIRE_WITHDRAWAL) {
-        take_withdrawal(entry, instance, message->tag);
-    } else if (!consume_late(entry, instance)) {
+    if (!consume_late(entry, instance)) {
         struct match_announcement *announcement = arrival_new(message, instance);
 
         status = announcement ? take_call(match, entry, announcement, error) : fail_memory(error);
     }
     forget_if_empty(entry);
     return status;
+}
+
+static bool set_early(struct match_entry *entry, uint32_t instance, uint32_t tag,
+                      enum announcement_state state)
+{
+    for (struct match_announcement *early = entry->early; early; early = early->next) {
+        if (early->instance != instance || early->tag != tag)
+            continue;
+        early->state = state;
+        return true;
+    }
+    return false;
+}
+
+bool match_set_state(struct match *match, const struct wire_message *message, uint32_t instance,
+                     enum announcement_state state)
+{
+    struct match_entry *entry = *find_entry(match, message->key, message->key_size);
+
+    if (!entry)
+        return false;
+    for (struct match_op *op = entry->open; op; op = op->next) {
+        uint32_t rank = group_rank(op->group, instance);
+        struct match_announcement *announcement = rank == GROUP_NOBODY ? NULL : op->from[rank];
+
+        if (!announcement || announcement->tag != message->tag)
+            continue;
+        if (op->begun && state == ABORT_PREPARED)
+            return false;
+        if (announcement->state == ABORT_PREPARED)
+            op->prepared--;
+        announcement->state = state;
+        count_state(op, announcement);
+        return true;
+    }
+    return set_early(entry, instance, message->tag, state);
+}
+
+const struct match_announcement *match_find_early(const struct match *match, const char **ret_key,
+                                                  size_t *ret_key_size)
+{
+    for (size_t i = 0; i < BUCKETS && match->early_count; i++)
+        for (const struct match_entry *entry = match->buckets[i]; entry; entry = entry->next)
+            for (const struct match_announcement *early = entry->early; early; early = early->next)
+                if (early->state != ABORTED) {
+                    *ret_key = entry->key;
+                    *ret_key_size = entry->key_size;
+                    return early;
+                }
+    return NULL;
 }
 
 enum popdist_status match_close(struct match_op *op, struct popdist_error *error)

@@ -15,6 +15,7 @@ struct progress_engine {
     struct call *calls; /* not done */
     struct control_send *posts;
     uint32_t next_tag;
+    int64_t now_ms;              /* of the last poll that found no message: what has arrived counts first */
     struct popdist_error broken; /* status POPDIST_OK: it is not */
     void (*ended)(void *owner, struct call *call);
     void *owner;
@@ -32,6 +33,8 @@ void progress_engine_release(struct progress_engine *progress);
  * done; on failure it is not registered. */
 enum popdist_status progress_engine_begin(struct progress_engine *progress, struct call *call, int64_t now_ms,
                                           int64_t timeout_ms, struct popdist_error *error);
+/* From now on it is broken, for this reason. */
+void progress_engine_stop(struct progress_engine *progress, const char *reason);
 /* Checks everything once. False: nothing has happened. */
 bool progress_engine_poll(struct progress_engine *progress, int64_t now_ms);
 

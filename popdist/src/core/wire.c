@@ -21,7 +21,7 @@ enum {
 };
 
 /* "pop" and the version of this format. */
-#define MAGIC 0x01706f70U
+#define MAGIC 0x02706f70U
 
 /* Compilers make one instruction of each. */
 static void put_32(uint8_t *at, uint32_t number)
@@ -64,7 +64,7 @@ void wire_write(const struct wire_message *message, void *bytes)
 
 static bool is_sound(const struct wire_message *message, size_t size)
 {
-    return (message->kind == WIRE_CALL || message->kind == WIRE_WITHDRAWAL) &&
+    return message->kind >= WIRE_CALL && message->kind < WIRE_KIND_END &&
            message->layout.operation < OPERATION_COUNT && type_is_valid(message->layout.type) &&
            message->key_size <= WIRE_KEY_MAX && message->payload_size <= WIRE_PAYLOAD_MAX &&
            size == wire_size(message);

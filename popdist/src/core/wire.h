@@ -1,6 +1,6 @@
-/* The control messages between instances: the announcement of a call and its withdrawal. Their bytes are
- * little-endian on every machine. A small operation's data is part of the message. Pure; received messages
- * are validated. */
+/* The control messages between instances: the announcement of a call, and how the participants agree to abort
+ * it. Their bytes are little-endian on every machine. A small operation's data is part of the message. Pure;
+ * received messages are validated. */
 #ifndef POPDIST_WIRE_H
 #define POPDIST_WIRE_H
 
@@ -30,13 +30,23 @@ struct layout {
     uint64_t count;
 };
 
-enum wire_kind { WIRE_CALL = 1, WIRE_WITHDRAWAL = 2 };
+/* Aborting is a two-phase commit, coordinated by whoever timed out. */
+enum wire_kind {
+    WIRE_NOTHING = 0,
+    WIRE_CALL = 1,
+    WIRE_ABORT = 2,         /* decided: the call fails on all instances */
+    WIRE_PREPARE_ABORT = 3, /* asks whether the call may be aborted */
+    WIRE_VOTE_YES = 4,      /* not begun here, and will not be until the decision arrives */
+    WIRE_VOTE_NO = 5,       /* begun or already ended here */
+    WIRE_RESUME = 6,        /* decided: the call goes on */
+    WIRE_KIND_END
+};
 
 struct wire_message {
     enum wire_kind kind;
     struct layout layout;
-    uint32_t tag; /* the tag that the sender expects the operation's data with; identifies the call among its
-                     calls */
+    uint32_t tag; /* the tag that the caller (for votes: the receiver) expects the operation's data with;
+                     identifies the call among its calls */
     const char *key;
     size_t key_size;
     const void *payload;

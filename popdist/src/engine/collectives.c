@@ -38,7 +38,7 @@ static enum popdist_status find_place(const char *id, struct place *ret, struct 
     ret->self = ret->group ? ret->group->self : 0;
     if (ret->self == GROUP_NOBODY)
         return fail(error, POPDIST_INVALID, "instance %" PRIu32 " is not one of communicator \"%.200s\"",
-                    engine_index(ret->engine), ret->group->id);
+                    engine_index(ret->engine), named ? id : SESSION_DEFAULT_ID);
     return POPDIST_OK;
 }
 
@@ -228,12 +228,24 @@ static enum popdist_status agree(struct engine *engine, const struct group *grou
     return engine_run(engine, world, SPACE_REGISTER, group->id, &layout, NULL, 0, error);
 }
 
+static enum popdist_status set_default(const uint32_t *participants, size_t count,
+                                       struct popdist_error *error)
+{
+    const struct group *group;
+    enum popdist_status status = session_instances(participants, count, &group, error);
+
+    if (!status)
+        session_set_default_group(group->count == session_world()->count ? NULL : group);
+    return status;
+}
+
 enum popdist_status popdist_register_communicator(const uint32_t *participants, size_t count, const char *id,
                                                   struct popdist_error *error)
 {
     struct engine *engine;
     struct group *group = NULL;
     enum popdist_status status = check_id(id, error);
+    bool is_default = !status && strcmp(id, SESSION_DEFAULT_ID) == 0;
 
     if (!status)
         status = session_enter(&engine, error);
@@ -245,8 +257,8 @@ enum popdist_status popdist_register_communicator(const uint32_t *participants, 
     if (!status)
         status = agree(engine, group, error);
     if (!status)
-        status = session_add(group, error);
-    if (status)
+        status = is_default ? set_default(participants, count, error) : session_add(group, error);
+    if (status || is_default)
         group_free(group);
     session_leave();
     return status;

@@ -18,7 +18,9 @@
 #define NAP_US 100
 #define LONG_NAP_US 1000
 #define KEEPER_NAP_US 5000
-#define KEEPER_NAPS 200 /* after the last operation: as long as setting up a connection may take */
+#define KEEPER_NAPS 200 /* after the last message: as long as setting up a connection may take */
+#define FOREVER_MS (INT64_MAX / 2)
+#define IDLE_NAP_US 100000 /* afterwards: others may time out and ask for this instance's vote */
 
 struct engine {
     struct progress_engine progress_engine;
@@ -167,18 +169,15 @@ static void *background_thread(void *argument)
 
     (void)pthread_mutex_lock(&engine->lock);
     while (!engine->stopping) {
-        if (!engine->keeper_naps) {
-            (void)pthread_cond_wait(&engine->keeper_wake, &engine->lock);
-            continue;
-        }
         if (!engine->driving) {
-            (void)turn(engine);
+            while (turn(engine) && !atomic_load(&engine->wanting))
+                engine->keeper_naps = KEEPER_NAPS;
             /* Unfinished sends are driven as long as that can help. */
             if (engine->keeper_naps > 1 || !engine->progress_engine.posts ||
                 engine->progress_engine.broken.status)
-                engine->keeper_naps--;
+                engine->keeper_naps -= engine->keeper_naps > 0;
         }
-        cond_wait_us(engine, &engine->keeper_wake, KEEPER_NAP_US);
+        cond_wait_us(engine, &engine->keeper_wake, engine->keeper_naps ? KEEPER_NAP_US : IDLE_NAP_US);
     }
     leave(engine);
     return NULL;
@@ -243,6 +242,13 @@ enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct p
     return POPDIST_OK;
 }
 
+void engine_stop(struct engine *engine, const char *reason)
+{
+    enter(engine);
+    progress_engine_stop(&engine->progress_engine, reason);
+    leave(engine);
+}
+
 uint32_t engine_instances(const struct engine *engine)
 {
     return engine->instances;
@@ -292,19 +298,14 @@ static void entry_free(struct entry *entry)
     popdist_free(entry);
 }
 
-enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
-                               const char *key, const struct layout *layout, void *data, int64_t timeout_ms,
-                               struct popdist_error *error)
+/* Runs the entry's call to its end, and frees the entry. */
+static enum popdist_status run_entry(struct engine *engine, struct entry *entry, int64_t timeout_ms,
+                                     struct popdist_error *error)
 {
     struct popdist_error reason;
-    struct entry *entry = entry_new(group, space, key);
     enum popdist_status status;
     bool keeps;
 
-    if (!entry)
-        return fail_memory(error);
-    entry->call.layout = *layout;
-    entry->call.data = data;
     entry->call.error = &reason;
     enter(engine);
     engine->now_ms = now_ms();
@@ -328,4 +329,29 @@ enum popdist_status engine_run(struct engine *engine, const struct group *group,
     if (status && error)
         *error = reason;
     return status;
+}
+
+enum popdist_status engine_run(struct engine *engine, const struct group *group, const char *space,
+                               const char *key, const struct layout *layout, void *data, int64_t timeout_ms,
+                               struct popdist_error *error)
+{
+    struct entry *entry = entry_new(group, space, key);
+
+    if (!entry)
+        return fail_memory(error);
+    entry->call.layout = *layout;
+    entry->call.data = data;
+    return run_entry(engine, entry, timeout_ms, error);
+}
+
+enum popdist_status engine_run_last(struct engine *engine, const struct group *group,
+                                    struct popdist_error *error)
+{
+    struct entry *entry = entry_new(group, "popdist.finalize", "");
+
+    if (!entry)
+        return fail_memory(error);
+    entry->call.layout = (struct layout){.operation = OPERATION_BARRIER, .type = POPDIST_INT8};
+    entry->call.is_last = true;
+    return run_entry(engine, entry, FOREVER_MS, error);
 }

@@ -19,8 +19,9 @@ static struct {
     struct link link;
     struct engine *engine;
     struct group *world;
-    struct group *communicators; /* registered ones */
-    struct group *choices;       /* those of session_instances */
+    const struct group *standard; /* the default communicator; NULL: world */
+    struct group *communicators;  /* registered ones */
+    struct group *choices;        /* those of session_instances */
     uint32_t groups;
     int64_t timeout_ms; /* 0: as the environment says */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -46,8 +47,8 @@ static enum popdist_status misuse(const char *wanted, struct popdist_error *erro
         [FINALIZED] = "the backend is finalized and cannot be started again in the same process",
     };
 
-    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize, each once",
-                wanted, stages[session.stage]);
+    return fail(error, POPDIST_MISUSE, "%s: %s; the order is register, initialize, finalize", wanted,
+                stages[session.stage]);
 }
 
 static enum popdist_status register_as(const char *path, bool alone, struct popdist_error *error)
@@ -85,15 +86,20 @@ static enum popdist_status runs_alone(bool *ret, struct popdist_error *error)
     return status;
 }
 
-enum popdist_status popdist_register_default_backend(struct popdist_error *error)
+static enum popdist_status register_default(struct popdist_error *error)
 {
     bool alone;
     enum popdist_status status = runs_alone(&alone, error);
 
-    if (status)
-        return status;
+    return status ? status : register_as(NULL, alone, error);
+}
+
+enum popdist_status popdist_register_default_backend(struct popdist_error *error)
+{
+    enum popdist_status status;
+
     lock();
-    status = register_as(NULL, alone, error);
+    status = register_default(error);
     unlock();
     return status;
 }
@@ -151,19 +157,28 @@ static enum popdist_status start(struct popdist_error *error)
     return status;
 }
 
+static enum popdist_status initialize(struct popdist_error *error)
+{
+    enum popdist_status status;
+
+    if (session.stage != REGISTERED)
+        return misuse("cannot initialize the backend now", error);
+    status = session.link.backend->open(&session.link.self, error);
+    if (status)
+        return status;
+    status = start(error);
+    session.stage = status ? FINALIZED : INITIALIZED;
+    if (status)
+        (void)session.link.backend->close(session.link.self, false, NULL);
+    return status;
+}
+
 enum popdist_status popdist_initialize_backend(struct popdist_error *error)
 {
     enum popdist_status status;
 
     lock();
-    status = session.stage == REGISTERED ? session.link.backend->open(&session.link.self, error)
-                                         : misuse("cannot initialize the backend now", error);
-    if (!status) {
-        status = start(error);
-        session.stage = status ? FINALIZED : INITIALIZED;
-        if (status)
-            (void)session.link.backend->close(session.link.self, false, NULL);
-    }
+    status = initialize(error);
     unlock();
     return status;
 }
@@ -180,9 +195,15 @@ bool popdist_is_backend_initialized(void)
 
 enum popdist_status popdist_init(struct popdist_error *error)
 {
-    enum popdist_status status = popdist_register_default_backend(error);
+    enum popdist_status status = POPDIST_OK;
 
-    return status ? status : popdist_initialize_backend(error);
+    lock();
+    if (session.stage == NONE)
+        status = register_default(error);
+    if (!status && session.stage != INITIALIZED)
+        status = initialize(error);
+    unlock();
+    return status;
 }
 
 static void free_groups(struct group **list)
@@ -195,31 +216,68 @@ static void free_groups(struct group **list)
     }
 }
 
-/* Closing waits for the other instances, for any time: nothing is locked meanwhile. */
+/* Ends the session for all threads. *ret is NULL if it has ended before. */
+static enum popdist_status take_engine(struct engine **ret, struct popdist_error *error)
+{
+    *ret = NULL;
+    if (session.stage == FINALIZED)
+        return POPDIST_OK;
+    if (session.stage != INITIALIZED)
+        return misuse("nothing to finalize", error);
+    if (session.inside)
+        return fail(
+            error, POPDIST_MISUSE,
+            "a collective operation is still running in another thread; wait for it before finalizing");
+    *ret = session.engine;
+    session.stage = FINALIZED;
+    session.engine = NULL;
+    return POPDIST_OK;
+}
+
+/* Waits for the other instances, for any time: nothing is locked meanwhile. */
+static enum popdist_status close_engine(struct engine *engine, struct popdist_error *error)
+{
+    bool clean = false;
+    enum popdist_status status = POPDIST_OK, closed;
+
+    if (session.world->count > 1)
+        status = engine_run_last(engine, session.world, error);
+    /* Has been reported by the operation that broke it. */
+    if (status == POPDIST_BROKEN)
+        status = POPDIST_OK;
+    (void)engine_free(engine, &clean, NULL);
+    free_groups(&session.communicators);
+    free_groups(&session.choices);
+    group_free(session.world);
+    session.world = NULL;
+    session.standard = NULL;
+    closed = session.link.backend->close(session.link.self, clean && !status, status ? NULL : error);
+    return status ? status : closed;
+}
+
 enum popdist_status popdist_finalize_backend(struct popdist_error *error)
 {
-    enum popdist_status status = POPDIST_OK;
-    bool clean = false;
+    struct engine *engine;
+    enum popdist_status status;
 
     lock();
-    if (session.stage != INITIALIZED)
-        status = misuse("nothing to finalize", error);
-    else if (session.inside)
-        status =
-            fail(error, POPDIST_MISUSE,
-                 "a collective operation is still running in another thread; wait for it before finalizing");
-    else
-        status = engine_free(session.engine, &clean, error);
-    if (!status) {
-        session.stage = FINALIZED;
-        session.engine = NULL;
-        free_groups(&session.communicators);
-        free_groups(&session.choices);
-        group_free(session.world);
-        session.world = NULL;
-    }
+    status = take_engine(&engine, error);
     unlock();
-    return status ? status : session.link.backend->close(session.link.self, clean, error);
+    return engine ? close_engine(engine, error) : status;
+}
+
+enum popdist_status popdist_stop_collectives(const char *reason, struct popdist_error *error)
+{
+    enum popdist_status status = POPDIST_OK;
+
+    lock();
+    if (!reason || session.stage != INITIALIZED)
+        status =
+            reason ? misuse("nothing to stop", error) : fail(error, POPDIST_INVALID, "the reason is NULL");
+    else
+        engine_stop(session.engine, reason);
+    unlock();
+    return status;
 }
 
 enum popdist_status session_enter(struct engine **ret, struct popdist_error *error)
@@ -252,9 +310,28 @@ const struct group *session_world(void)
     return session.world;
 }
 
+static const struct group *thread_group(void)
+{
+    if (chosen)
+        return chosen;
+    return session.standard ? session.standard : session.world;
+}
+
 const struct group *session_thread_group(void)
 {
-    return chosen ? chosen : session.world;
+    const struct group *group;
+
+    lock();
+    group = thread_group();
+    unlock();
+    return group;
+}
+
+void session_set_default_group(const struct group *group)
+{
+    lock();
+    session.standard = group;
+    unlock();
 }
 
 void session_set_thread_group(const struct group *group)
@@ -274,7 +351,7 @@ const struct group *session_find(const char *id)
     const struct group *group;
 
     lock();
-    group = strcmp(id, SESSION_DEFAULT_ID) == 0 ? session.world : find(session.communicators, id);
+    group = strcmp(id, SESSION_DEFAULT_ID) == 0 ? thread_group() : find(session.communicators, id);
     unlock();
     return group;
 }
@@ -294,7 +371,7 @@ enum popdist_status session_add(struct group *group, struct popdist_error *error
     enum popdist_status status;
 
     lock();
-    if (find(session.communicators, group->id) || strcmp(group->id, SESSION_DEFAULT_ID) == 0)
+    if (find(session.communicators, group->id))
         status = fail(error, POPDIST_MISUSE, "communicator \"%.200s\" is already registered", group->id);
     else
         status = add(&session.communicators, group, error);

@@ -14,9 +14,11 @@ void session_leave(void);
 
 /* Only between them. */
 const struct group *session_world(void);
-const struct group *session_find(const char *id);         /* a registered communicator, or NULL */
-const struct group *session_thread_group(void);           /* this thread's instances */
+const struct group *session_find(const char *id); /* a registered communicator, or NULL */
+const struct group *session_thread_group(void);   /* of operations without a communicator, in this thread */
 void session_set_thread_group(const struct group *group); /* NULL: all */
+/* Instead of all instances, for threads that have chosen none; NULL: all again. */
+void session_set_default_group(const struct group *group);
 /* Takes ownership of the group. The id must be free. */
 enum popdist_status session_add(struct group *group, struct popdist_error *error);
 /* For session_set_thread_group; identified by their members. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
+#include "operator/api/job/additions.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/job/validate.h"
 
@@ -19,6 +20,7 @@ static void answer(const cJSON *line)
     AUTO(json) cJSON *list = json_array();
 
     validate_job(changed ? changed : job, &spec, &problems);
+    additions_check(changed ? job : NULL, changed ? changed : job, &problems);
     if (changed)
         validate_change(job, changed, &problems);
     for (size_t i = 0; i < problems.count; i++)

@@ -114,19 +114,15 @@ void probe_create(struct probe *probe)
 
 struct event_run {
     struct probe *probe;
+    struct events *events;
     struct loop_timer poll;
 };
-
-static uint64_t events_asked(const struct probe *probe)
-{
-    return kube_sent(probe->kube, NULL, KUBE_EVENTS.plural);
-}
 
 static void stop_when_sent(struct loop_timer *timer)
 {
     struct event_run *run = CONTAINER_OF(timer, struct event_run, poll);
 
-    if (events_asked(run->probe) > 0 && kube_in_flight(run->probe->kube) == 0)
+    if (events_in_flight(run->events) == 0)
         loop_stop(run->probe->loop);
     else
         loop_timer_start(run->probe->loop, timer, 5, stop_when_sent);
@@ -136,7 +132,7 @@ void probe_event(struct probe *probe)
 {
     struct events *events =
         events_new(probe->kube, &(struct events_options){"graphcore.ai/probe", "probe-1"});
-    struct event_run run = {.probe = probe};
+    struct event_run run = {.probe = probe, .events = events};
 
     for (uint32_t i = 0; i < probe->options->count; i++)
         events_send(events,

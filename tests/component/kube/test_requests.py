@@ -78,6 +78,12 @@ def test_a_write_that_was_done_but_not_answered_is_found_by_its_name(server, pro
     assert "http 409 kind exists" in output and len(server.seen) == 2
 
 
+def test_an_event_whose_creation_was_not_answered_is_not_counted_twice(server, probe_of):
+    server.script(cut, refuse(409, "AlreadyExists", message="there is one"))
+    output = probe_of(server, "-n", "n", "event", "job", "Waiting", "no IPUs").end()
+    assert "dropped 0" in output and [seen.method for seen in server.seen] == ["POST", "POST"]
+
+
 def test_an_answer_that_does_not_come_is_an_unknown_outcome(server, probe_of):
     probe = probe_of(server, "-n", "n", "--timeout-ms", "1200", *BODY, "send", "POST", "configmaps")
     assert "http 0 kind timeout" in probe.end()

@@ -13,6 +13,16 @@ from scripted import ScriptedServer, bookmark, config_map, kubeconfig_for, page
 SELECTOR = ("--selector", "a=b")
 
 
+@pytest.fixture
+def watching(server, probe_of):
+    """Watches ConfigMaps of a server that follows these steps."""
+    def start(*steps):
+        server.script(*steps)
+        return probe_of(server, "watch", "configmaps")
+
+    return start
+
+
 def listed(*objects, version=10):
     """A streamed list that stays open as a watch."""
 
@@ -62,7 +72,7 @@ def test_a_streamed_list_goes_over_into_a_watch(server, probe_of):
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_events_are_cut_anywhere(server, probe_of, size):
+def test_events_are_cut_anywhere(watching, size):
     text = "".join(
         json.dumps({"type": kind, "object": obj}, ensure_ascii=False) + end
         for kind, obj, end in [
@@ -78,20 +88,18 @@ def test_events_are_cut_anywhere(server, probe_of, size):
             exchange.raw(text[at : at + size])
         exchange.hold()
 
-    server.script(step)
-    probe = probe_of(server, "watch", "configmaps")
+    probe = watching(step)
     probe.wait("change n/a uid-a - > ä€𝄞")
     probe.wait("synced 1")
     probe.wait(re.escape('change n/b uid-b - > }"]\\'))
     assert number(probe.stop(), "skipped") == 0
 
 
-def test_an_expired_position_is_listed_again_and_the_vanished_are_named(server, probe_of):
-    server.script(
+def test_an_expired_position_is_listed_again_and_the_vanished_are_named(server, watching):
+    probe = watching(
         then(("ADDED", config_map("b", 11)), ("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"})),
         listed(config_map("b", 11), config_map("c", 30), version=40),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("synced")
     probe.wait("change n/c uid-c - > x")
     probe.wait("change n/a uid-a x > - unseen")
@@ -101,33 +109,30 @@ def test_an_expired_position_is_listed_again_and_the_vanished_are_named(server, 
     assert number(output, "expired") == 1 and number(output, "lists") == 2 and output.count("synced") == 1
 
 
-def test_a_recreated_object_is_two_changes(server, probe_of):
-    server.script(then(("ADDED", config_map("a", 11, "new", uid="other"))))
-    probe = probe_of(server, "watch", "configmaps")
+def test_a_recreated_object_is_two_changes(watching):
+    probe = watching(then(("ADDED", config_map("a", 11, "new", uid="other"))))
     probe.wait("change n/a uid-a x > - unseen")
     probe.wait("change n/a other - > new")
 
 
 @pytest.mark.parametrize("end", ["end", "cut"])
-def test_the_end_of_a_stream_costs_no_list(server, probe_of, end):
-    server.script(
+def test_the_end_of_a_stream_costs_no_list(server, watching, end):
+    probe = watching(
         then(("BOOKMARK", bookmark(33)), end=end),
         lambda exchange: exchange.stream().event("ADDED", config_map("z", 34)).hold(),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("change n/z")
     again = server.wait_for(2)
     assert again.query["resourceVersion"] == "33" and not is_list(again)
     assert number(probe.stop(), "lists") == 1
 
 
-def test_half_a_line_at_the_end_is_not_an_event(server, probe_of):
+def test_half_a_line_at_the_end_is_not_an_event(server, watching):
     def step(exchange):
         exchange.stream().event("BOOKMARK", bookmark(10, end=True)).event("ADDED", config_map("a", 11))
         exchange.raw(b'{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"half","resourceVers').cut()
 
-    server.script(step)
-    probe = probe_of(server, "watch", "configmaps")
+    probe = watching(step)
     probe.wait("change n/a")
     assert server.wait_for(2).query["resourceVersion"] == "11"
     assert "half" not in probe.stop()
@@ -143,9 +148,8 @@ def test_a_silent_peer_is_left(server, probe_of):
     assert number(probe.stop(), "silent") >= 1
 
 
-def test_an_answer_without_an_event_ends_the_trouble_of_a_connection(server, probe_of):
-    server.script(then(end="cut"), refused(503), lambda exchange: exchange.stream().hold())
-    probe = probe_of(server, "watch", "configmaps")
+def test_an_answer_without_an_event_ends_the_trouble_of_a_connection(server, watching):
+    probe = watching(then(end="cut"), refused(503), lambda exchange: exchange.stream().hold())
     probe.wait("^trouble")
     third = server.wait_for(3)
     probe.wait("^well")
@@ -163,9 +167,8 @@ def test_an_answer_does_not_end_the_trouble_of_a_silence(server, probe_of):
     assert re.findall("^(?:trouble|well)$", probe.stop(), re.M) == ["trouble", "well"]
 
 
-def test_a_busy_server_is_given_the_time_it_asks_for(server, probe_of):
-    server.script(then(end="cut"), refused(429, "TooManyRequests", {"Retry-After": "2"}), listed())
-    probe = probe_of(server, "watch", "configmaps")
+def test_a_busy_server_is_given_the_time_it_asks_for(server, watching):
+    probe = watching(then(end="cut"), refused(429, "TooManyRequests", {"Retry-After": "2"}), listed())
     probe.wait("^trouble")
     third = server.wait_for(3)
     assert third.at - server.seen[1].at >= 1.999  # as above
@@ -174,9 +177,8 @@ def test_a_busy_server_is_given_the_time_it_asks_for(server, probe_of):
     assert number(probe.stop(), "lists") == 1
 
 
-def test_many_refusals_lose_nothing_and_list_nothing(server, probe_of):
-    server.script(then(end="cut"), *[refused(503)] * 4, *[refused(500)] * 2, listed(config_map("b", 11)))
-    probe = probe_of(server, "watch", "configmaps")
+def test_many_refusals_lose_nothing_and_list_nothing(server, watching):
+    probe = watching(then(end="cut"), *[refused(503)] * 4, *[refused(500)] * 2, listed(config_map("b", 11)))
     probe.wait("change n/b")
     assert not any(is_list(exchange) for exchange in server.seen[1:])
     gaps = [b.at - a.at for a, b in zip(server.seen[1:], server.seen[2:])]
@@ -184,32 +186,30 @@ def test_many_refusals_lose_nothing_and_list_nothing(server, probe_of):
     assert "change n/a uid-a x > -" not in probe.stop()
 
 
-def test_watches_resume_from_their_position_after_error_events_other_than_410(server, probe_of):
-    server.script(
+def test_watches_resume_from_their_position_after_error_events_other_than_410(server, watching):
+    probe = watching(
         then(("ERROR", {"kind": "Status", "code": 500, "message": "etcd is tired"})),
         lambda exchange: exchange.stream().event("ADDED", config_map("b", 11)).hold(),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("etcd is tired")
     probe.wait("change n/b")
     assert server.wait_for(2).query["resourceVersion"] == "10" and not is_list(server.seen[1])
 
 
-def test_unexpected_lines_are_skipped(server, probe_of):
+def test_unexpected_lines_are_skipped(watching):
     def step(exchange):
         exchange.stream().event("BOOKMARK", bookmark(10, end=True))
         exchange.event("ADDED", {"kind": "Node", "metadata": {"name": "x", "resourceVersion": "99"}})
         exchange.event("RENAMED", config_map("x", 99)).raw(b"<html>\n").raw(b'"\\u0000"\n')
         exchange.event("ADDED", config_map("a", 11)).hold()
 
-    server.script(step)
-    probe = probe_of(server, "watch", "configmaps")
+    probe = watching(step)
     probe.wait("change n/a")
     output = probe.stop()
     assert number(output, "skipped") == 4 and output.count("change") == 1
 
 
-def test_large_objects_pass_and_endless_ones_do_not(server, probe_of):
+def test_large_objects_pass_and_endless_ones_do_not(server, watching):
     def step(exchange):
         exchange.stream().event("BOOKMARK", bookmark(10, end=True))
         exchange.event("ADDED", config_map("large", 11, "x" * 3_000_000))
@@ -219,8 +219,7 @@ def test_large_objects_pass_and_endless_ones_do_not(server, probe_of):
         except OSError:
             pass
 
-    server.script(step)
-    probe = probe_of(server, "watch", "configmaps")
+    probe = watching(step)
     probe.wait("change n/large")
     probe.wait("^trouble")
     assert server.wait_for(2).query["resourceVersion"] == "11"
@@ -236,14 +235,13 @@ def test_a_web_page_instead_of_an_api_completes_nothing(server, probe_of):
     assert "synced" not in output and number(output, "lists") == 0
 
 
-def test_a_server_without_streaming_lists_is_asked_for_pages(server, probe_of):
-    server.script(
+def test_a_server_without_streaming_lists_is_asked_for_pages(server, watching):
+    probe = watching(
         refused(422, "Invalid", message="sendInitialEvents is forbidden"),
         lambda exchange: exchange.reply(200, page(20, [config_map("a", 1), config_map("b", 2)], "t1")),
         lambda exchange: exchange.reply(200, page(20, [config_map("c", 3)])),
         lambda exchange: exchange.stream().event("DELETED", config_map("b", 21, "end")).hold(),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("synced 3")
     probe.wait("change n/b uid-b end > -")
     first, second, watch = (server.wait_for(n).query for n in (2, 3, 4))
@@ -254,52 +252,48 @@ def test_a_server_without_streaming_lists_is_asked_for_pages(server, probe_of):
     assert number(output, "pages") == 2 and "watch failed" not in output
 
 
-def test_pages_that_expire_are_read_in_one_piece(server, probe_of):
-    server.script(
+def test_pages_that_expire_are_read_in_one_piece(server, watching):
+    probe = watching(
         refused(400),
         lambda exchange: exchange.reply(200, page(20, [config_map("gone", 1)], "t1")),
         refused(410, "Expired"),
         lambda exchange: exchange.reply(200, page(30, [config_map("a", 1)])),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("change n/gone uid-gone x > - unseen")
     probe.wait("synced 1")
     assert server.wait_for(4).query == {}
     assert server.wait_for(5).query["resourceVersion"] == "30"
 
 
-def test_a_page_that_breaks_off_is_asked_again(server, probe_of):
+def test_a_page_that_breaks_off_is_asked_again(watching):
     whole = json.dumps(page(20, [config_map("a", 1), config_map("b", 2)])).encode()
-    server.script(
+    probe = watching(
         refused(400),
         lambda exchange: exchange.stream().raw(whole[:200]).cut(),
         lambda exchange: exchange.reply(200, whole),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("synced 2")
     assert number(probe.stop(), "pages") == 2
 
 
-def test_a_list_without_a_version_is_asked_for_again(server, probe_of):
+def test_a_list_without_a_version_is_asked_for_again(server, watching):
     nowhere = {**page(20, [config_map("a", 1)]), "metadata": {}}
-    server.script(
+    probe = watching(
         refused(400),
         lambda exchange: exchange.reply(200, nowhere),
         lambda exchange: exchange.reply(200, page(30, [config_map("a", 1), config_map("b", 2)])),
         lambda exchange: exchange.stream().hold(),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("^trouble")
     probe.wait("synced 2")
     assert server.wait_for(4).query["resourceVersion"] == "30"
 
 
-def test_a_streamed_list_without_end_falls_back_to_pages(server, probe_of):
-    server.script(
+def test_a_streamed_list_without_end_falls_back_to_pages(server, watching):
+    probe = watching(
         lambda exchange: exchange.stream().event("ADDED", config_map("a", 1)).hold(),
         lambda exchange: exchange.reply(200, page(20, [config_map("a", 1)])),
     )
-    probe = probe_of(server, "watch", "configmaps")
     probe.wait("no data from the API server")
     probe.wait("synced 1")
     assert server.wait_for(2).at - server.seen[0].at >= 9
@@ -354,9 +348,8 @@ def test_a_new_ca_needs_no_restart(probe_of, tmp_path):
 
 
 @pytest.mark.parametrize("code, reason", [(403, "Forbidden"), (404, "NotFound")])
-def test_what_may_be_repaired_later_is_asked_again_slowly(server, probe_of, code, reason):
-    server.script(refused(code, reason), refused(code, reason), listed(config_map("a", 1)))
-    probe = probe_of(server, "watch", "configmaps")
+def test_what_may_be_repaired_later_is_asked_again_slowly(server, watching, code, reason):
+    probe = watching(refused(code, reason), refused(code, reason), listed(config_map("a", 1)))
     probe.wait("^trouble")
     probe.wait("synced 1")
     probe.wait("^well")

@@ -25,7 +25,7 @@ LOADERS = 8
 class Webhooks:
     """The chart's webhooks, with an operator behind them."""
 
-    def __init__(self, world, *flags, values=WITH_WEBHOOKS, proxy=None, secret=NAME):
+    def __init__(self, world, *flags, values=WITH_WEBHOOKS, proxy=None, secret=NAME, controllers=()):
         self.world, self.api, self.port, self._secret = world, world.api, free_port(), secret
         world.cluster.grant(*values)
         for item in world.cluster.rendered(*values):
@@ -36,7 +36,7 @@ class Webhooks:
                     path = hook["clientConfig"].pop("service")["path"]
                     hook["clientConfig"]["url"] = f"https://localhost:{self.port}{path}"
                 self.api.apply(item["kind"].lower() + "s", None, item)
-        world.start_operator([], *self.flags(self.port), *flags, proxy=proxy)
+        world.start_operator(controllers or [], *self.flags(self.port), *flags, proxy=proxy)
         self.until_asked()
 
     @staticmethod
@@ -134,8 +134,8 @@ def well_judged(operator, judge):
     return until(in_time, "a judgement", tell=operator.tail)[0]
 
 
-def causes(webhooks, body):
-    """What is wrong with it, by field."""
+def causes(webhooks, body, webhook="vipujob"):
+    """What is wrong with it, by field. A job whose mistakes the API server would find is refused by the mutating webhook."""
     def refusal():
         try:
             return create(webhooks, body, "?dryRun=All") and None
@@ -143,7 +143,7 @@ def causes(webhooks, body):
             return refused
     refused = well_judged(webhooks.world.operator, refusal)
     assert refused and refused.status == 422
-    assert 'admission webhook "vipujob.graphcore.ai" denied the request' in refused.body["message"]
+    assert f'admission webhook "{webhook}.graphcore.ai" denied the request' in refused.body["message"]
     return {cause["field"]: cause["message"] for cause in refused.body["details"]["causes"]}
 
 
@@ -162,6 +162,42 @@ def test_the_same_applied_again_changes_nothing(webhooks):
     body = json.loads(json.dumps(job("twice", ipusPerJobInstance=4)))
     first, second = (webhooks.api.request("PATCH", path, body, "application/apply-patch+yaml") for _ in range(2))
     assert first["metadata"]["generation"] == second["metadata"]["generation"] == 1
+
+
+def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
+    """Without the webhook a field that no job has is the decoder's to refuse, then a type the schema's, then a rule CEL's; only
+    then are pods and environments judged."""
+    bad = pod_template({"name": "train", "command": "train", "imaeg": "typo", "env": [
+        {"name": "A", "value": 1}, {"name": "IPUOF_VIPU_API_PARTITION_ID", "value": "mine"}], "resources": {"limits": {
+            "memory": "4 GB", "graphcore.ai/ipu": "4"}}, "volumeMounts": [{"name": "none", "mountPath": "/x"}]})
+    found = causes(webhooks, job(template=bad, jobInstances="two", ipusPerJobInstance="12", restartPolcy={},
+                                 interactive={"ttl": 0, "unit": "s"}), webhook="mipujob")
+    container = "spec.workers.template.spec.containers[0]"
+    assert found == {
+        "spec.jobInstances": 'Invalid value: "two": must be a whole number from 0 to 10000',
+        "spec.ipusPerJobInstance": 'Invalid value: "12": must be a power of two up to 64, or a multiple of 64 up to 65536',
+        "spec.restartPolcy": "Forbidden: unknown field; did you mean restartPolicy?",
+        "spec.interactive.ttl": "Invalid value: 0: must be a whole number from 1 to 2147483647",
+        "spec.interactive.unit": "Forbidden: unknown field",
+        f"{container}.command": 'Invalid value: "train": must be a list',
+        f"{container}.imaeg": "Forbidden: unknown field",
+        f"{container}.image": "Required value",
+        f"{container}.env[0].value": "Invalid value: 1: must be a string",
+        f"{container}.env[1].value": 'Invalid value: "mine": is set by the operator; remove it',
+        f"{container}.resources.limits[memory]": 'Invalid value: "4 GB": must be a quantity such as 2, 500m or 4Gi',
+        f"{container}.resources.limits[graphcore.ai/ipu]":
+            "Forbidden: no node has this resource; remove it, spec.ipusPerJobInstance requests IPUs",
+        f"{container}.volumeMounts[0].name": 'Not found: "none"',
+    }
+
+
+def test_a_change_is_refused_with_all_of_its_mistakes(webhooks):
+    create(webhooks, job("changed"))
+    with pytest.raises(Refused) as refused:
+        webhooks.api.patch("ipujobs", webhooks.world.ns, "changed", {"spec": {
+            "ipusPerJobInstance": "8", "jobInstances": -1, "suspnd": True, "managedBy": "example.com/other"}})
+    assert {cause["field"] for cause in refused.value.body["details"]["causes"]} == {
+        "spec.ipusPerJobInstance", "spec.jobInstances", "spec.suspnd", "spec.managedBy"}
 
 
 def test_every_mistake_in_the_template_is_named_at_once(webhooks):
@@ -210,7 +246,7 @@ def test_mistakes_of_both_templates_are_named_at_once_and_none_twice(webhooks):
     """The launcher takes the workers' volumes, their network and the missing image over; its own mistakes are like theirs."""
     workers = pod_template(container(), volumes=[{"name": "data", "emptyDir": {"sizeLimit": "large"}}])
     found = causes(webhooks, led(workers, {"metadata": {"labels": {"a b": "c"}}}))
-    assert list(found) == ["spec.workers.template"], "what cannot be read hides all else, and is told once"
+    assert set(found) == {"spec.workers.template.spec.volumes[0].emptyDir.sizeLimit", "spec.launcher.template.metadata.labels"}
     workers = pod_template({"name": "train", **BAD_CONTAINER}, **BAD_POD, volumes=[{"name": "Data", "emptyDri": {}}])
     own = pod_template({"name": "head", "volumeMounts": [{"name": "neither", "mountPath": "/y"}], "imaeg": "typo"}, **BAD_POD)
     workers["metadata"] = own["metadata"] = {"labels": {"a b": "c"}}

@@ -19,7 +19,7 @@ UP = ("finalizer-add", "record-create", "partition-create", "service-create", "p
       "record-patch", "status-Starting", "status-Completed", "record-delete")
 AGAIN = ("partition-reset",)
 # Not keys-delete: it goes out beside the record's own deletion, and does not come again when another crash has been faster.
-LAUNCH = ("policy-create", "keys-create", "record-launch", "pod-create-launcher")
+LAUNCH = ("policy-create", "keys-create", "record-launch", "pod-create-launcher", "pod-patch")
 # Not record-delete: when another crash has hidden the end of a pod, the record stays, as that of a spent id.
 DOWN = ("status-Terminating", "pod-delete", "partition-remove", "finalizer-remove")
 POINTS = {"u": UP, "d": DOWN, "a": AGAIN, "l": LAUNCH}  # kinds of jobs and what they go through
@@ -176,7 +176,7 @@ class Story:
         until(self.is_at_rest, "all jobs are over and nothing is held", END_S, self.tell)
         assert self.vipu.partitions() == {} and self.watcher.broken == set()
         for name, job in self.jobs.items():
-            kept = {"d": [], "l": ["launcher"]}.get(name[0], ["worker-0", "worker-1"])
+            kept = {"d": [], "l": ["launcher", "worker-0", "worker-1"]}.get(name[0], ["worker-0", "worker-1"])
             until(lambda job=job, kept=kept: sorted(job.pods()) == [f"{job.name}-{pod}" for pod in kept],
                   f"of {name} there is {kept}", tell=self.tell)
             if name[0] != "d":

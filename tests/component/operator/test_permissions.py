@@ -72,6 +72,30 @@ def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
 
 
 @ADMISSION_POLICIES
+def test_a_pod_is_changed_only_to_stop_it(cluster, world):
+    world.api.create("pods", world.ns, pod(world.ns, {**OWNER, "blockOwnerDeletion": False}))
+    stop = {"activeDeadlineSeconds": 1}
+    annotation = {"annotations": {"graphcore.ai/stopped-at": "2026-01-01T10:00:00Z"}}
+    changes = {
+        "nothing that stops it": (annotation, {}),
+        "a later end": (annotation, {"activeDeadlineSeconds": 600}),
+        "another image": (annotation, {**stop, "containers": [{"name": container()["name"], "image": "other:1"}]}),
+        "another annotation": ({"annotations": {"example.org/a": "b"}}, stop),
+        "a label": ({"labels": {"a": "b"}}, stop),
+    }
+    words = "apply", "--server-side", "--force-conflicts", "--validate=false", "--dry-run=server", "-f", "-"
+
+    def changed(metadata, spec):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "made", "namespace": world.ns, **metadata}, "spec": spec}
+
+    until(lambda: refused(cluster, *words, body=changed(*changes["a label"])), "the policy is in force")
+    for what, change in changes.items():
+        assert "may change a pod only to stop it" in refused(cluster, *words, body=changed(*change)), what
+    done = kubectl(cluster, USER, *words, body=changed(annotation, stop))
+    assert done.returncode == 0, done.stderr
+
+
+@ADMISSION_POLICIES
 def test_traffic_of_other_services_is_not_redirected(cluster, world):
     make = "create", "--dry-run=server", "-f", "-"
     other = slice_of(world.ns, OWNER, service="shop")

@@ -64,9 +64,10 @@ def mpi(name, script, workers=2, command=("mpirun",), pod=None, **spec):
 
 def untagged(log):
     """The lines that the ranks wrote, whatever their order, without mpirun's tags, which can stand inside a line, and without
-    its own warning that a daemon was quicker than itself."""
+    its own warnings that a daemon was quicker than itself, and that a user without a name has no shell."""
     lines = re.sub(r"\[\d+,\d+\]<std(out|err)>:", "", log).splitlines()
-    return sorted(line for line in lines if line and "plm:rsh: Warning: setpgid(" not in line)
+    return sorted(line for line in lines if line and "plm:rsh: Warning: setpgid(" not in line
+                  and "WARNING: local probe returned unhandled shell" not in line)
 
 
 def over_both_nodes(name):
@@ -125,6 +126,16 @@ class Job:
 
     def pods(self):
         return self.kubectl.items("pods", "-l", f"graphcore.ai/job-name={self.name}")
+
+    def wait_log_kept(self, number=0):
+        """Its log, once the operator has stopped this worker and its kubelet has ended it."""
+        def ended():
+            pod = self.pod(number)
+            return pod and "graphcore.ai/stopped-at" in pod["metadata"]["annotations"] and pod["status"]["phase"] == "Failed" and pod
+
+        pod = kube.wait_for(lambda: f"worker {number} has ended and is kept; {self.reported()}", ended)
+        assert pod["status"]["reason"] == "DeadlineExceeded"
+        return self.log(number)
 
     def log(self, number=0):
         return self.kubectl("logs", f"{self.name}-worker-{number}")

@@ -2,7 +2,6 @@
  * no name was added twice, and PopDist's numbers agree with each other. */
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"

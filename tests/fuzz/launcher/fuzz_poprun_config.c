@@ -1,7 +1,6 @@
 /* Any configuration file: either it is refused, or what is written of it is read again as the same. */
 #include <assert.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/core/mem.h"
 #include "launcher/poprun/options/settings.h"

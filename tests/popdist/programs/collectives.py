@@ -73,6 +73,9 @@ in_any_order()
 assert popdist.execute_on_instances({0}, only_the_first) == (1 if index == 0 else None)
 pair = popdist.execute_on_instances({0, instances - 1}, only_the_first)
 assert pair == (min(instances, 2) if index in (0, instances - 1) else None)
+alone = numpy.ones(1)
+popdist.execute_on_instances({0}, collectives.allReduceSum, alone)  # without an id
+assert alone[0] == 1
 popdist.registerCommunicator({0, instances - 1}, "ends")
 if index in (0, instances - 1):
     both = numpy.ones(2)

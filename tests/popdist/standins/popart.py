@@ -3,10 +3,12 @@ other call before it, and options that exist and no others. Its device trains a 
 
 import ctypes
 import enum
+import json
+from pathlib import Path
 
 import numpy as np
 
-MACHINE = {0, 1, 24, 27}  # devices that can be acquired
+MACHINE = {0: 4, 1: 1, 24: 2, 27: 2}  # devices that can be acquired, and their IPUs
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
@@ -43,6 +45,9 @@ class DeviceManager:
     def acquireDeviceById(self, id, connectionType=DeviceConnectionType.Always):
         return DeviceInfo(id, connectionType) if id in MACHINE else None
 
+    def acquireAvailableDevice(self, numIpus=1, connectionType=DeviceConnectionType.Always):
+        return next((DeviceInfo(id, connectionType) for id, ipus in MACHINE.items() if ipus == numIpus), None)
+
 
 def hostReduceGradCopyPrefix():
     return "HostReduceGradCopy__"
@@ -50,6 +55,29 @@ def hostReduceGradCopyPrefix():
 
 def hostReduceVarCopyPrefix():
     return "HostReduceVarCopy__"
+
+
+def as_of_release_2_3():
+    """Reducing on the host is gone from the module, the session and its options."""
+    global hostReduceGradCopyPrefix, hostReduceVarCopyPrefix
+    del hostReduceGradCopyPrefix, hostReduceVarCopyPrefix, TrainingSession.getHostReduceStreamIds
+    for name in ("hostAllReduce", "hostWeightUpdate", "hostAllReduceRemoteBuffer"):
+        del SessionOptions._names[name]
+
+
+class popart_exception(Exception):
+    pass
+
+
+class Builder:
+    """Of a model, or of a file with one."""
+
+    def __init__(self, modelProtoOrFilename):
+        is_file = isinstance(modelProtoOrFilename, str)
+        self._model = json.loads(Path(modelProtoOrFilename).read_text()) if is_file else modelProtoOrFilename
+
+    def getTrainableTensorIds(self):
+        return list(self._model)
 
 
 class TensorInfo:
@@ -69,10 +97,11 @@ class PyWeightsIO:
 
 
 class TrainingSession:
-    """fnModel: {tensor id: initial value}; the model is y = x @ w + b."""
+    """fnModel: {tensor id: initial value}; the model is y = x @ w + b. Other tensors are removed."""
 
     def __init__(self, fnModel, userOptions=None, learningRate=0.1):
-        self._model = {name: np.array(value, np.float32) for name, value in fnModel.items()}
+        self._whole_model = fnModel
+        self._model = {name: np.array(value, np.float32) for name, value in fnModel.items() if name in ("w", "b")}
         self._options = userOptions or SessionOptions()
         self._rate = learningRate
         self._ready, self._stored, self._device, self._streams = False, None, None, {}
@@ -81,11 +110,20 @@ class TrainingSession:
         self._ready = True
 
     def getHostReduceStreamIds(self):
-        prefixes = (hostReduceGradCopyPrefix(), hostReduceVarCopyPrefix()) if self._options.hostAllReduce else ()
+        prefixes = (hostReduceGradCopyPrefix(), hostReduceVarCopyPrefix()) if self._reduces() else ()
         return [prefix + name for prefix in prefixes for name in self._model]
 
+    def _reduces(self):
+        return getattr(self._options, "hostAllReduce", False)
+
     def getInfo(self, name):
+        if name not in self._model:
+            raise popart_exception(f"No tensor {name}")
         return TensorInfo(self._model[name])
+
+    def modelToHost(self, file):
+        assert self._device is not None, "modelToHost needs weightsFromHost"
+        Path(file).write_text(json.dumps({name: np.asarray(value).tolist() for name, value in self._whole_model.items()}))
 
     def connectStreamToCallback(self, stream, callback, index):
         assert self._ready, "connectStreamToCallback needs prepareDevice"
@@ -120,7 +158,7 @@ class TrainingSession:
         assert self._device is not None, "run needs weightsFromHost"
         error = x @ self._device["w"] + self._device["b"] - y
         gradients = {"w": x.T @ error / len(x), "b": error.mean(keepdims=True)}
-        if self._options.hostAllReduce:
+        if self._reduces():
             for name, gradient in gradients.items():
                 self._exchange(hostReduceGradCopyPrefix() + name, gradient.astype(np.float32))
             for name in gradients:

@@ -293,6 +293,31 @@ static bool keeps_uid(const struct api_object *object, const struct api_target *
     return false;
 }
 
+/* kubernetes/kubernetes, pkg/apis/core/validation/validation.go, ValidatePodUpdate: a deadline may be set and
+ * lowered, and hardly anything else may change. */
+static bool keeps_pod_spec(const struct api_object *object, const cJSON *doc, struct api_answer *ret)
+{
+    const cJSON *old = json_at(object->doc, "spec/activeDeadlineSeconds");
+    const cJSON *new = json_at(doc, "spec/activeDeadlineSeconds");
+    AUTO(json) cJSON *spec = json_dup(json_at(doc, "spec"));
+    const char *problem = NULL;
+
+    if (!is_pod(object->kind))
+        return true;
+    keep(spec, json_at(object->doc, "spec"), "activeDeadlineSeconds");
+    if (old && !new)
+        problem = "must not update from a positive integer to nil value";
+    else if (new && (new->valuedouble < 0 || new->valuedouble > INT32_MAX))
+        problem = "must be between 0 and 2147483647, inclusive";
+    else if (old && new->valuedouble > old->valuedouble)
+        problem = "must be less than or equal to previous value";
+    else if (!json_equal(spec, json_at(object->doc, "spec")))
+        problem = "pod updates may not change other fields";
+    if (problem)
+        api_refuse(ret, 422, "Invalid", "Pod \"%s\" is invalid: spec: %s", object->name, problem);
+    return !problem;
+}
+
 static void patch(struct api *api, const struct api_target *target, const cJSON *body, struct api_answer *ret)
 {
     struct api_object *object = api_find(api, target->kind->plural, target->ns, target->name);
@@ -318,6 +343,11 @@ static void patch(struct api *api, const struct api_target *target, const cJSON 
             "%s \"%s\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the "
             "object is being deleted",
             target->kind->kind, target->name);
+        return;
+    }
+    if (!keeps_pod_spec(object, doc, ret)) {
+        cJSON_Delete(doc);
+        note_write(api, target->kind, false);
         return;
     }
     if (json_equal(doc, object->doc)) {

@@ -139,6 +139,7 @@ void invariants_pod_refused(struct world *world, const cJSON *pod)
 void invariants_step(struct world *world)
 {
     programs_step(world);
+    queue_order_step(world);
 }
 
 void invariants_at_rest(struct world *world)

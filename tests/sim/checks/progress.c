@@ -5,8 +5,8 @@
 #include "lib/ops.h"
 
 /* From a new job to one that waits for its pods: finalizer, dry run, claim, record, partition, what surrounds
- * the pods, pods, status. */
-#define IN_A_ROW_MAX 6
+ * the pods, pods, status. A job that is resumed also deletes the pods that were kept. */
+#define IN_A_ROW_MAX 7
 
 struct last {
     struct strv ops;

@@ -1,6 +1,7 @@
 #include "checks/queue_order.h"
 
 #include "base/core/mem.h"
+#include "base/core/timefmt.h"
 #include "checks/invariants.h"
 #include "operator/api/job/indexset.h"
 #include "checks/records.h"
@@ -9,6 +10,7 @@
  * do not take longer. */
 #define REPORTED_WITHIN_MS 1000
 #define REPORTED_WITHIN_STORM_MS 75000
+#define TRIES_KEEP_AGE 3
 
 /* ---- who waits ---- */
 
@@ -133,11 +135,23 @@ static bool priorities_are_known(const struct world *world)
     return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + REPORTED_WITHIN_STORM_MS;
 }
 
+/* A job keeps its age, unless it has held IPUs in vain again and again. */
+static int64_t queued_since_s(const struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
+    const cJSON *failure = json_at(object ? object->doc : NULL, "status/startFailure");
+    int64_t since_s = job->created_s;
+
+    if (json_i64(failure, "tries", 0) > TRIES_KEEP_AGE)
+        timefmt_parse_rfc3339(json_str(failure, "time", ""), &since_s);
+    return since_s;
+}
+
 static bool stands_before(const struct world *world, const struct user_job *a, const struct user_job *b)
 {
     if (a->class->value != b->class->value)
         return a->class->value > b->class->value && priorities_are_known(world);
-    return a->created_s < b->created_s;
+    return queued_since_s(world, a) < queued_since_s(world, b);
 }
 
 /* In a large world one of so many records is looked at: each look goes through all of them. */
@@ -170,6 +184,95 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
                         "job %s gets IPUs of %s, and job %s, which stands before it and waits for %u of "
                         "them, does not",
                         served->name, controller, other->name, other->size);
+    }
+}
+
+/* ---- IPUs that serve nobody ---- */
+
+/* From the record to the report that the pods cannot start, and the grace. */
+#define STUCK_WITHIN_MS (WORLD_REQUEUE_MS + 10000)
+/* The end of the pods, the removal of the partition, and the queue. */
+#define KEPT_MAX_MS 30000
+#define LOOKS_EACH_MS 5000
+
+/* No pod of it has ever run, nor will soon. */
+static bool cannot_start(const struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find(&world->api, "ipujobs", WORLD_NS, job->name);
+
+    return (job->kind->pods == PODS_CANNOT_PULL || job->kind->pods == PODS_PULL_LATE ||
+            job->kind->pods == PODS_FIT_NOWHERE) &&
+           str_eq(json_str(object ? object->doc : NULL, "status/launcherStatus", ""), "Starting");
+}
+
+/* The room of a controller without those that have held IPUs in vain for so long. */
+static uint32_t room_without_stuck(const struct world *world, const struct sim_vipu *side,
+                                   bool *ret_has_stuck)
+{
+    const struct controller *core = &side->core;
+    AUTO(mem) struct vipu_partition *items = mem_alloc((core->count + 1) * sizeof(*items));
+    AUTO(vipu_pool_view) struct vipu_pool_view room = {0};
+    size_t count = 0;
+
+    for (size_t i = 0; i < core->count; i++) {
+        const struct vipu_partition *partition = &core->list[i]->partition;
+        const struct api_object *record =
+            api_find((struct api *)&world->api, "configmaps", WORLD_OPERATOR_NS, partition->id);
+        const struct user_job *job =
+            record ? world_job(world, json_str(record->doc, "data/jobName", "-")) : NULL;
+        int64_t since_s = clock_unix_s();
+
+        timefmt_parse_rfc3339(json_str(record ? record->doc : NULL, "metadata/creationTimestamp", ""),
+                              &since_s);
+        if (job && cannot_start(world, job) && clock_unix_s() - since_s >= STUCK_WITHIN_MS / 1000)
+            *ret_has_stuck = true;
+        else
+            items[count++] = *partition;
+    }
+    room = vipu_pool_view_of(&(struct vipu_partitions){.items = items, .count = count},
+                             (struct vipu_pool_shape){.total_ipus = side->machines * VIPU_AGENT_IPUS});
+    return vipu_pool_largest_free(&room);
+}
+
+static bool is_first(const struct world *world, const struct user_job *job)
+{
+    for (size_t i = 0; i < world->job_count; i++) {
+        const struct user_job *other = &world->jobs[i];
+
+        if (other != job && other->waits_since_ms && stands_before(world, other, job))
+            return false;
+    }
+    return true;
+}
+
+static bool would_be_served(const struct world *world, const struct user_job *job)
+{
+    for (size_t i = 0; i < world->net.side_count; i++) {
+        bool has_stuck = false;
+
+        if (&world->sides[i] != world->lost &&
+            room_without_stuck(world, &world->sides[i], &has_stuck) >= job->size && has_stuck)
+            return true;
+    }
+    return false;
+}
+
+/* Without faults, because those delay everything. */
+void queue_order_step(struct world *world)
+{
+    if (!world_is_calm(world) || world_is_large(world) || clock_now_ms() < world->looks_at_ms)
+        return;
+    world->looks_at_ms = clock_now_ms() + LOOKS_EACH_MS;
+    for (size_t i = 0; i < world->job_count; i++) {
+        struct user_job *job = &world->jobs[i];
+
+        if (!job->waits_since_ms || !is_first(world, job) || !would_be_served(world, job))
+            job->kept_since_ms = 0;
+        else if (!job->kept_since_ms)
+            job->kept_since_ms = clock_now_ms();
+        else if (clock_now_ms() - job->kept_since_ms >= KEPT_MAX_MS)
+            world_break(world, AN_END, "job %s waits for %u IPUs, which jobs have that cannot start",
+                        job->name, job->size);
     }
 }
 

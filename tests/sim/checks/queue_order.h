@@ -11,6 +11,8 @@ void queue_order_note_reported(struct user_job *job, const cJSON *doc);
 void queue_order_note_left(struct world *world, const cJSON *pod);
 /* A record was made: an instance has been served. */
 void queue_order_note_served(struct world *world, const struct api_object *record);
+/* A job that waits is not kept from IPUs for long by jobs that hold them and cannot start. */
+void queue_order_step(struct world *world);
 /* At rest: every waiting job has to wait, because there are not enough IPUs, or not enough for a job ahead
  * of it. */
 bool queue_order_is_right(const struct world *world, const cJSON *job);

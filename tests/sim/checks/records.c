@@ -82,6 +82,17 @@ static void check_hold(struct world *world, const struct node_process *living,
                     (long long)(living->goes_since_ms ? clock_now_ms() - living->goes_since_ms : 0));
 }
 
+/* Whoever removes a pod by force, and its partition, before its record says that it was started, leaves no
+ * trace of it to the next operator. */
+static bool leaves_no_trace(const struct world *world, const struct node_process *living)
+{
+    const struct api_object *record =
+        api_find((struct api *)&world->api, "configmaps", WORLD_OPERATOR_NS, living->partition);
+
+    return world->is_tampered && living->goes_since_ms &&
+           !str_eq(json_str(record ? record->doc : NULL, "data/started", ""), "true");
+}
+
 /* No process may use, or be about to use, what is created or reset, except for those of the job with that
  * uid. */
 static void check_unused(struct world *world, const struct vipu_order *order, const char *job_uid,
@@ -90,7 +101,7 @@ static void check_unused(struct world *world, const struct vipu_order *order, co
     const struct node_process *living = programs_on(world, order->id);
     AUTO(mem) char *asked_for = mem_printf("\"graphcore.ai/partition\":\"%s\"", order->id);
 
-    if (living && !(job_uid && str_eq(living->job_uid, job_uid)))
+    if (living && !(job_uid && str_eq(living->job_uid, job_uid)) && !leaves_no_trace(world, living))
         world_break(world, NO_IPU_TWICE, "partition %s is %s while pod %s lives on it", order->id, done,
                     living->name);
     if (net_awaits_pod(&world->net, asked_for, job_uid))

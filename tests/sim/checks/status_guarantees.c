@@ -94,6 +94,33 @@ static bool is_disrupted(const cJSON *pod)
     return false;
 }
 
+static bool is_stopped(const cJSON *pod)
+{
+    return str_eq(json_str(pod, "status/reason", ""), "DeadlineExceeded");
+}
+
+/* In the state that the API server shows; 0: it does not. */
+static int64_t runs_since_s(const cJSON *pod)
+{
+    const cJSON *statuses = json_at(pod, "status/containerStatuses");
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(statuses ? statuses->child : NULL, "state/running/startedAt", ""), &at);
+    return at;
+}
+
+/* Without delays. What runs is stopped and not deleted, unless the policy of its job wants it to go. */
+static void check_running_log(struct world *world, const struct user_job *job, const cJSON *doc,
+                              const struct api_object *pod)
+{
+    int64_t since_s = runs_since_s(pod->doc);
+
+    if (!since_s || clock_unix_s() < since_s + LAG_S || (job->ended && json_at(doc, "spec/cleanPodPolicy")))
+        return;
+    world_break(world, READABLE, "pod %s of job %s is deleted while it runs, and its log with it", pod->name,
+                job->name);
+}
+
 /* Without delays. A pod that ended by itself is deleted by policy when its job has ended, or to be replaced,
  * and then status has named the first failure. */
 void status_guarantees_on_deletion(struct world *world, const struct api_object *pod)
@@ -105,13 +132,15 @@ void status_guarantees_on_deletion(struct world *world, const struct api_object 
     int64_t since_s = finished_s(pod->doc);
 
     if (!world->options.is_calm || !object || json_at(object->doc, "metadata/deletionTimestamp") ||
-        json_at(pod->doc, "metadata/deletionTimestamp") || !since_s || clock_unix_s() < since_s + LAG_S ||
-        is_disrupted(pod->doc))
+        json_at(pod->doc, "metadata/deletionTimestamp") || is_disrupted(pod->doc))
+        return;
+    check_running_log(world, job, object->doc, pod);
+    if (!since_s || clock_unix_s() < since_s + LAG_S)
         return;
     if (job->ended && !json_at(object->doc, "spec/cleanPodPolicy"))
         world_break(world, READABLE, "pod %s (%s) of job %s is deleted, which is %s and keeps its pods",
                     pod->name, phase, job->name, job->ended);
-    if (str_eq(phase, "Failed") && !json_at(object->doc, "status/failures"))
+    if (str_eq(phase, "Failed") && !is_stopped(pod->doc) && !json_at(object->doc, "status/failures"))
         world_break(world, READABLE, "pod %s of job %s is deleted, and its failure is reported nowhere",
                     pod->name, job->name);
 }

@@ -106,6 +106,15 @@ static void let_go(void *ctx)
     api_changed(s->cluster->api, object);
 }
 
+/* kubernetes/kubernetes, pkg/kubelet/active_deadline.go, pastActiveDeadline: it counts from the start on the
+ * node, and has no effect before. */
+static int64_t left_until_deadline_ms(const struct node_process *s, const cJSON *pod)
+{
+    int64_t allowed_s = json_i64(pod, "spec/activeDeadlineSeconds", INT32_MAX);
+
+    return s->started_s ? (s->started_s + allowed_s - clock_unix_s()) * 1000 : INT64_MAX;
+}
+
 static void tell_end(void *ctx)
 {
     struct node_process *s = ctx;
@@ -119,6 +128,9 @@ static void tell_end(void *ctx)
         return;
     s->is_reported = true;
     pod_status_ended(object->doc, s->exit_code);
+    /* Whatever ended it: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus. */
+    if (!s->knows_no_deadlines && left_until_deadline_ms(s, object->doc) <= 0)
+        pod_status_past_deadline(object->doc);
     api_changed(s->cluster->api, object);
 }
 
@@ -154,6 +166,22 @@ static void on_kill(void *ctx)
     tell_end(s);
 }
 
+/* A deadline may be set and lowered while it runs. */
+static void limit(struct node_process *s, const cJSON *pod)
+{
+    int64_t left_ms;
+
+    if (s->is_limited || s->is_over || !json_at(pod, "spec/activeDeadlineSeconds"))
+        return;
+    s->is_limited = true;
+    if (!s->goes_since_ms)
+        s->goes_since_ms = clock_now_ms();
+    left_ms = left_until_deadline_ms(s, pod);
+    left_ms = (left_ms > 0 ? left_ms : 0) + dice_between(1, 3000);
+    if (!s->knows_no_deadlines && clock_now_ms() + left_ms < s->ends_ms)
+        plan(s, left_ms, on_kill);
+}
+
 /* ---- the beginning ---- */
 
 static void on_start(void *ctx)
@@ -170,8 +198,13 @@ static void on_start(void *ctx)
     if (s->habit.how == POD_CANNOT_PULL) {
         pod_status_waits(object->doc, "ImagePullBackOff", "Back-off pulling image \"train:1\"");
         api_changed(s->cluster->api, object);
+        if (s->habit.pulls_at_ms)
+            plan(s, s->habit.pulls_at_ms - clock_now_ms(), on_start);
+        s->habit.how = s->habit.pulls_at_ms ? POD_RUNS : POD_CANNOT_PULL;
         return;
     }
+    s->started_s = clock_unix_s();
+    s->ends_ms = s->habit.runs_ms >= 0 ? clock_now_ms() + s->habit.runs_ms : INT64_MAX;
     come_alive(s);
     s->cluster->on_start(s->cluster->ctx, s);
     if (s->habit.runs_ms >= 0)
@@ -257,6 +290,7 @@ static void sit(struct cluster *cluster, const struct api_object *object)
                                env_of(object->doc, "IPUOF_VIPU_API_PORT"));
     parse_u32(json_str(object->doc, "metadata/annotations/graphcore.ai~1run", ""), 0, UINT32_MAX, &s->run);
     s->habit = cluster->habit_of(cluster->ctx, object->doc);
+    s->knows_no_deadlines = dice_permille(cluster->no_deadlines_permille);
     map_set(&cluster->node_processes, s->uid, s);
     plan(s, dice_between(1, 100), on_schedule);
 }
@@ -266,7 +300,8 @@ static void ask_to_go(struct node_process *s)
     if (s->is_asked)
         return;
     s->is_asked = true;
-    s->goes_since_ms = clock_now_ms();
+    if (!s->goes_since_ms)
+        s->goes_since_ms = clock_now_ms();
     if (s->node)
         plan(s, dice_between(1, 3000), on_kill);
 }
@@ -365,6 +400,8 @@ void cluster_saw(struct cluster *cluster, enum api_change_type type, const struc
         ask_to_go(s);
     else if (s && type == API_MODIFIED && !s->goes_since_ms && is_disowned(object))
         s->goes_since_ms = clock_now_ms();
+    if (s && type == API_MODIFIED && !s->is_asked && s->started_s)
+        limit(s, object->doc);
     if (s && type == API_DELETED)
         lose_object(s);
 }

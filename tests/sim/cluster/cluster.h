@@ -12,6 +12,7 @@ struct habit {
     enum { POD_RUNS, POD_CANNOT_PULL, POD_FITS_NOWHERE } how;
     int64_t runs_ms; /* then it ends; -1: never by itself */
     int exit_code;
+    int64_t pulls_at_ms; /* POD_CANNOT_PULL: until then; 0: for ever */
 };
 
 /* A pod on its node, or on its way there: the truth. */
@@ -23,11 +24,16 @@ struct node_process {
     uint32_t run;
     struct node_side *node; /* NULL: not bound */
     struct habit habit;
-    bool is_alive;         /* its program runs and may use the partition's IPUs */
-    bool is_over;          /* its program has ended, or never will begin */
-    bool is_reported;      /* the API server knows */
-    bool is_asked;         /* to go */
-    int64_t goes_since_ms; /* when it was asked to go, its object went, or was disowned; 0: nothing of that */
+    bool is_alive;           /* its program runs and may use the partition's IPUs */
+    bool is_over;            /* its program has ended, or never will begin */
+    bool is_reported;        /* the API server knows */
+    bool is_asked;           /* to go */
+    bool knows_no_deadlines; /* its node does not */
+    bool is_limited;         /* its deadline is known to its kubelet */
+    int64_t started_s;       /* when its kubelet accepted it; 0: not yet */
+    int64_t ends_ms;         /* when it ends by itself */
+    int64_t goes_since_ms; /* when it was asked to go or to end, its object went, or was disowned; 0: nothing
+                              of that */
     int exit_code;
     struct planned *next;
 };
@@ -44,8 +50,9 @@ struct cluster {
     struct api *api;
     struct node_side nodes[4];
     size_t node_count;
-    unsigned addresses;        /* given to pods so far */
-    struct map node_processes; /* uid -> struct node_process */
+    unsigned addresses;             /* given to pods so far */
+    unsigned no_deadlines_permille; /* pods whose node knows no activeDeadlineSeconds, as some providers */
+    struct map node_processes;      /* uid -> struct node_process */
     struct node_process *living;
     struct habit (*habit_of)(void *ctx, const cJSON *pod);
     void (*on_start)(void *ctx, const struct node_process *node_process); /* its program begins to run */

@@ -105,6 +105,7 @@ void pod_status_waits(cJSON *pod, const char *reason, const char *message)
 void pod_status_runs(cJSON *pod, unsigned address)
 {
     json_put_str(status_of(pod), "phase", "Running");
+    put_now(status_of(pod), "startTime");
     json_put_strf(status_of(pod), "podIP", "10.%u.%u.%u", address >> 16 & 255, address >> 8 & 255,
                   address & 255);
     put_condition(status_of(pod), "Ready", true, "", "");
@@ -122,6 +123,16 @@ void pod_status_ended(cJSON *pod, int exit_code)
     json_put_str(status_of(pod), "phase", exit_code ? "Failed" : "Succeeded");
     put_condition(status_of(pod), "Ready", false, "PodCompleted", "");
     put_statuses(pod, "spec/containers", "containerStatuses", fill_ended, exit_code);
+}
+
+/* kubernetes/kubernetes, pkg/kubelet/active_deadline.go. */
+void pod_status_past_deadline(cJSON *pod)
+{
+    cJSON *status = status_of(pod);
+
+    json_put_str(status, "phase", "Failed");
+    json_put_str(status, "reason", "DeadlineExceeded");
+    json_put_str(status, "message", "Pod was active on the node longer than the specified deadline");
 }
 
 void pod_status_let_go(cJSON *pod)

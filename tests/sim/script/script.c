@@ -68,8 +68,9 @@ static void say_member(const cJSON *object, const char *path)
 static void say_object(const cJSON *object)
 {
     static const char *const paths[] = {
-        "metadata/name", "metadata/labels", "metadata/finalizers", "metadata/generation",
-        "data",          "spec/suspend",    "status/reason",       "status/phase"};
+        "metadata/name", "metadata/labels", "metadata/finalizers",        "metadata/generation",
+        "data",          "spec/suspend",    "spec/activeDeadlineSeconds", "status/reason",
+        "status/phase"};
 
     for (size_t i = 0; i < COUNT_OF(paths); i++)
         say_member(object, paths[i]);
@@ -182,7 +183,7 @@ static void patch(struct script *s, size_t kind, size_t name)
     AUTO(json) cJSON *body = json_object();
     cJSON *metadata = json_put_object(body, "metadata");
     enum precondition which = roll(s, PRECONDITIONS);
-    enum { LABEL, FINALIZERS, SUSPEND, STATUS, CHANGES } what = roll(s, CHANGES);
+    enum { LABEL, FINALIZERS, SUSPEND, STATUS, DEADLINE, CHANGES } what = roll(s, CHANGES);
     uint32_t value = roll(s, 2);
 
     printf("patch %s %s condition=%u what=%u value=%u", RESOURCES[kind]->plural, NAMES[name], which, what,
@@ -198,6 +199,12 @@ static void patch(struct script *s, size_t kind, size_t name)
             json_push_str(finalizers, FINALIZER);
     } else if (what == SUSPEND && kind == IPUJOB) {
         json_put_bool(json_put_object(body, "spec"), "suspend", value);
+    } else if (what == DEADLINE && kind == POD) { /* set, lowered, raised, taken back */
+        uint32_t seconds = roll(s, 4);
+
+        printf(" seconds=%u", seconds);
+        json_put_take(json_put_object(body, "spec"), "activeDeadlineSeconds",
+                      seconds ? cJSON_CreateNumber(seconds) : cJSON_CreateNull());
     } else if (what == STATUS && kind == IPUJOB) { /* the main resource does not take it */
         json_put_strf(json_put_object(metadata, "labels"), "mark", "sneaks-%u", ++s->sneaks);
         json_put_str(json_put_object(body, "status"), "reason", "Sneaked");

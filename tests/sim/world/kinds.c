@@ -89,11 +89,11 @@ const struct kind KINDS[] = {
      "\"restartPolicy\":{\"type\":\"OnFailure\",\"backOffLimit\":6}," WORKERS "}",
      PODS_SUCCEED, USER_DRAINS_PODS, "Completed", NULL},
     {"deadline",
-     "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"activeDeadlineSeconds\":"
+     "{\"jobInstances\":2,\"ipusPerJobInstance\":\"2\",\"activeDeadlineSeconds\":"
      "90," WORKERS "}",
      PODS_RUN_FOR_EVER, USER_WAITS, "Failed", NULL},
     {"session",
-     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"interactive\":{\"ttl\":"
+     "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"interactive\":{\"ttl\":"
      "90}," WORKERS "}",
      PODS_RUN_FOR_EVER, USER_WAITS, "Completed", NULL},
     {"brief", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"ttlSecondsAfterFinished\":30," WORKERS "}",
@@ -106,6 +106,13 @@ const struct kind KINDS[] = {
      "{\"jobInstances\":1,\"ipusPerJobInstance\":\"2\",\"cleanPodPolicy\":\"All\",\"startDeadlineSeconds\":"
      "60," WORKERS "}",
      PODS_FIT_NOWHERE, USER_WAITS, "Failed", NULL},
+    {"held-up", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"32\"," WORKERS "}", PODS_CANNOT_PULL,
+     USER_WAITS, "Starting|Pending", NULL},
+    {"late", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"32\"," WORKERS "}", PODS_PULL_LATE, USER_WAITS,
+     "Completed", NULL},
+    {"late-workers",
+     "{\"jobInstances\":2,\"ipusPerJobInstance\":\"8\",\"workersPerJobInstance\":\"2\"," WORKERS "}",
+     PODS_PULL_LATE, USER_WAITS, "Completed", NULL},
     {"too-large", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"65536\"," WORKERS "}", PODS_SUCCEED,
      USER_WAITS, "Pending", NULL},
     {"claimed", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"," WORKERS "}", PODS_SUCCEED,

@@ -11,6 +11,7 @@ enum pods_do {
     PODS_FAIL_TWICE, /* then they succeed */
     PODS_RUN_FOR_EVER,
     PODS_CANNOT_PULL, /* their image */
+    PODS_PULL_LATE,   /* likewise, until somebody mends that; then they succeed */
     PODS_FIT_NOWHERE,
 };
 

@@ -55,6 +55,7 @@ static void on_started(void *ctx)
                                                       .launcher_pull_policy = "IfNotPresent",
                                                       .network_policy = true},
                                              .hold_ms = process->options.hold_ms,
+                                             .requeue_ms = WORLD_REQUEUE_MS,
                                              .trouble_ms = WORLD_TROUBLE_MS,
                                              .may_write = may_write,
                                              .ctx = process,

@@ -205,6 +205,7 @@ struct world *world_new(const struct world_options *options)
     world->cluster.habit_of = world_habit;
     world->cluster.on_start = on_start;
     world->cluster.ctx = world;
+    world->cluster.no_deadlines_permille = options->is_calm ? 0 : 20;
     cluster_init(&world->cluster, &world->api);
     cluster_add_node(&world->cluster, "node-1", NULL, NULL);
     cluster_add_node(&world->cluster, "node-2", "pool", "b");

@@ -14,6 +14,7 @@
 /* Longer than a watch can be silent before that is noticed, as the real one. */
 #define WORLD_HOLD_MS 120000
 #define WORLD_TROUBLE_MS 30000
+#define WORLD_REQUEUE_MS 20000
 #define WORLD_PROCESSES 2
 /* All jobs are made within this time. */
 #define ARRIVALS_MS 120000
@@ -52,6 +53,7 @@ struct user_job {
     const struct user_class *class; /* of its pods */
     int64_t created_s;
     int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
+    int64_t kept_since_ms;  /* jobs that cannot start keep it from IPUs for so long; 0: none does */
     unsigned step;          /* of what its user does */
     unsigned swings;        /* how often it was suspended or resumed */
     struct planned *next;
@@ -78,6 +80,7 @@ struct world {
     int64_t minute;              /* of the clock... */
     size_t writes_in_minute;     /* ...and those of them in it */
     uint64_t vipu_writes;
+    int64_t looks_at_ms; /* when queue_order.c looks again for IPUs that serve nobody */
     struct map
         used; /* partition -> run of the pods that were started on it since it was made or reset, plus one */
     bool reach_has_changed; /* a program has begun, or a partition was made: see programs.h */

@@ -11,6 +11,8 @@
 #define USUAL_JOBS 20u
 /* An even number: it runs in the end. */
 #define SWINGS 12u
+/* When images that cannot be pulled can be. */
+#define MENDED_MS 280000
 
 static const struct user_class CLASSES[] = {{NULL, 0}, {"urgent", 1000}, {NULL, 0}, {"idle", -10}};
 
@@ -330,6 +332,10 @@ struct habit world_habit(void *ctx, const cJSON *pod)
         break;
     case PODS_CANNOT_PULL:
         habit.how = POD_CANNOT_PULL;
+        break;
+    case PODS_PULL_LATE:
+        habit.pulls_at_ms = world->began_ms + MENDED_MS;
+        habit.how = clock_now_ms() < habit.pulls_at_ms ? POD_CANNOT_PULL : POD_RUNS;
         break;
     case PODS_FIT_NOWHERE:
         habit.how = POD_FITS_NOWHERE;

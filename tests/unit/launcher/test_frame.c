@@ -20,6 +20,7 @@ static const struct frame frames[] = {
     {.type = FRAME_EXIT, .number = 255},
     {.type = FRAME_BYE},
     {.type = FRAME_HEARTBEAT},
+    {.type = FRAME_OOM_KILLED, .number = 70000},
 };
 
 static void check_same(const struct frame *got, const struct frame *want)

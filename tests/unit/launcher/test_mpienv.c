@@ -3,7 +3,8 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 
-static const struct mpienv of = {.hostfile = "/tmp/hosts", .dir = "/ipu", .hosts = 200};
+static const struct mpienv of = {
+    .hostfile = "/tmp/hosts", .dir = "/ipu", .master = "10.0.0.5:24001", .hosts = 200};
 
 TEST(both_generations_of_open_mpi_get_the_parameter)
 {
@@ -24,6 +25,10 @@ TEST(both_generations_of_open_mpi_get_the_parameter)
         {"OMPI_MCA_if_base_do_not_resolve", "1"},
         {"OMPI_MCA_odls_base_max_threads", "0"},
         {"PRTE_MCA_odls_base_max_threads", "0"},
+        {"OMPI_MCA_orte_fork_agent", "/ipu/ipu-launch rank --master 10.0.0.5:24001 --"},
+        {"PRTE_MCA_odls_base_exec_agent", "/ipu/ipu-launch rank --master 10.0.0.5:24001 --"},
+        {"OMPI_MCA_orte_launch_agent", "/ipu/ipu-launch daemon orted"},
+        {"PRTE_MCA_prte_launch_agent", "/ipu/ipu-launch daemon prted"},
         {"OMPI_MCA_orte_tag_output", "1"},
         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
         {"OMPI_MCA_btl_tcp_if_include", NULL},
@@ -48,4 +53,16 @@ TEST(what_the_user_has_set_stays)
     CHECK_STR_EQ(envv_get(&env, "OMPI_MCA_plm_rsh_agent"), NULL);
     CHECK_STR_EQ(envv_get(&env, "OMPI_MCA_oob_tcp_if_include"), "10.5.0.0/16");
     CHECK_STR_EQ(envv_get(&env, "OMPI_MCA_btl_tcp_if_include"), "eth1");
+}
+
+TEST(a_worker_starts_ranks_through_the_same_program)
+{
+    char *own[] = {"OMPI_MCA_orte_tag_output=0", NULL};
+    AUTO(envv) struct envv env = {0};
+
+    envv_init(&env, own);
+    mpienv_complete_ranks(&env, "/ipu", NULL);
+    CHECK_STR_EQ(envv_get(&env, "OMPI_MCA_orte_fork_agent"), "/ipu/ipu-launch rank --");
+    CHECK_STR_EQ(envv_get(&env, "OMPI_MCA_orte_tag_output"), "0");
+    CHECK_STR_EQ(envv_get(&env, "OMPI_MCA_plm_rsh_agent"), NULL);
 }

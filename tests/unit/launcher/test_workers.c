@@ -30,6 +30,26 @@ TEST(names_addresses_and_order_are_kept)
     CHECK_STR_EQ(str_text(&lines), "w-9 slots=4\nw-10 slots=4\nw-11 slots=4\n");
 }
 
+TEST(a_hosts_file_names_the_workers_after_its_own_lines)
+{
+    static const char *const befores[] = {
+        "127.0.0.1 localhost",
+        "127.0.0.1 localhost\n",
+        "127.0.0.1 localhost\n# The workers of this job.\n10.0.0.1 w-0\n10.0.0.2 w-1\n",
+    };
+    AUTO(workers) struct workers workers = {0};
+    struct err err;
+
+    CHECK_OK(workers_read("w-0=10.0.0.9:2222,w-1=[fd00::1]:40000", &workers, &err), err);
+    CHECK_ROWS (before, befores) {
+        AUTO(str) struct str text = {0};
+
+        workers_print_hosts(&workers, *before, &text);
+        CHECK_STR_EQ(str_text(&text),
+                     "127.0.0.1 localhost\n# The workers of this job.\n10.0.0.9 w-0\nfd00::1 w-1\n");
+    }
+}
+
 TEST(a_wrong_entry_is_named)
 {
     static const char *const texts[] = {

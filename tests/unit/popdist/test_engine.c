@@ -204,3 +204,58 @@ TEST(data_that_stops_moving_ends_everything)
     }
     instances_close(instances, 2, true);
 }
+
+/* The second instance ends while the first waits for it. */
+static void end_early_script(struct instance *self)
+{
+    if (self->index == 0) {
+        self->status = instance_call(self, OPERATION_BARRIER, "step", NULL, 0, POPDIST_INT8, 0);
+        return;
+    }
+    self->status = engine_run_last(self->engine, self->all, &self->error);
+    engine_stop(self->engine, "the end");
+    engine_stop((self - 1)->engine, "the end");
+}
+
+TEST(a_last_call_does_not_wait_for_one_that_waits_and_a_stop_ends_what_waits)
+{
+    struct instance instances[2];
+
+    instances_open(instances, 2, LONG_MS);
+    instances_run(instances, 2, end_early_script);
+    CHECK_INT_EQ(instances[1].status, POPDIST_MISUSE);
+    CHECK_STR_EQ(instances[1].error.text,
+                 "cannot finalize: instance 0 waits for this instance in barrier \"step\"");
+    CHECK_INT_EQ(instances[0].status, POPDIST_BROKEN);
+    CHECK_STR_EQ(instances[0].error.text, "barrier \"step\": the end");
+    instances_close(instances, 2, true);
+}
+
+static void last_script(struct instance *self)
+{
+    self->status = engine_run_last(self->engine, self->all, &self->error);
+}
+
+static void skip_script(struct instance *self)
+{
+    self->status = POPDIST_OK;
+    if (self->index != 2)
+        self->status = instance_call(self, OPERATION_BARRIER, "skipped", NULL, 0, POPDIST_INT8, 0);
+}
+
+/* What one of them skipped no longer waits for it: the first gave up, and the second with it. */
+TEST(the_last_calls_wait_for_each_other)
+{
+    struct instance instances[3];
+
+    instances_open(instances, 3, SHORT_MS);
+    engine_set_timeout_ms(instances[1].engine, LONG_MS);
+    instances_run(instances, 3, skip_script);
+    CHECK_INT_EQ(instances[0].status, POPDIST_TIMEOUT);
+    CHECK_INT_EQ(instances[1].status, POPDIST_TIMEOUT);
+    instances_run(instances, 3, barriers_script);
+    instances_expect_good(instances, 3);
+    instances_run(instances, 3, last_script);
+    instances_expect_good(instances, 3);
+    instances_close(instances, 3, false);
+}

@@ -44,11 +44,19 @@ static void close_call(struct pod_index *pod_index)
     CHECK_INT_EQ(match_close(&pod_index->match_op, NULL), POPDIST_OK);
 }
 
-static void arrive(struct table *table, uint32_t instance, const char *key, uint32_t tag, enum wire_kind kind)
+static void announce(struct table *table, uint32_t instance, const char *key, uint32_t tag)
 {
-    struct wire_message message = {.kind = kind, .tag = tag, .key = key, .key_size = strlen(key)};
+    struct wire_message message = {.kind = WIRE_CALL, .tag = tag, .key = key, .key_size = strlen(key)};
 
     CHECK_INT_EQ(match_take(table->match, &message, instance, NULL), POPDIST_OK);
+}
+
+static bool set_state(struct table *table, uint32_t instance, const char *key, uint32_t tag,
+                      enum announcement_state state)
+{
+    struct wire_message message = {.tag = tag, .key = key, .key_size = strlen(key)};
+
+    return match_set_state(table->match, &message, instance, state);
 }
 
 TEST(early_and_late_announcements_find_their_call)
@@ -56,16 +64,16 @@ TEST(early_and_late_announcements_find_their_call)
     struct table table = set_up();
     struct pod_index first, second;
 
-    arrive(&table, 0, "k", 10, WIRE_CALL);
-    arrive(&table, 0, "k", 11, WIRE_CALL);
-    arrive(&table, 2, "other", 99, WIRE_CALL);
+    announce(&table, 0, "k", 10);
+    announce(&table, 0, "k", 11);
+    announce(&table, 2, "other", 99);
     open_call(&table, &first, "k");
     CHECK_INT_EQ(first.match_op.missing, 1);
     CHECK_INT_EQ(first.from[0]->tag, 10);
     open_call(&table, &second, "k");
     CHECK_INT_EQ(second.from[0]->tag, 11);
-    arrive(&table, 2, "k", 20, WIRE_CALL);
-    arrive(&table, 2, "k", 21, WIRE_CALL);
+    announce(&table, 2, "k", 20);
+    announce(&table, 2, "k", 21);
     CHECK_INT_EQ(first.match_op.missing, 0);
     CHECK_INT_EQ(second.match_op.missing, 0);
     CHECK_INT_EQ(first.from[2]->tag, 20);
@@ -81,14 +89,14 @@ TEST(a_call_that_gave_up_keeps_its_late_announcement_from_the_next)
     struct pod_index pod_index;
 
     open_call(&table, &pod_index, "k");
-    arrive(&table, 0, "k", 10, WIRE_CALL);
+    announce(&table, 0, "k", 10);
     close_call(&pod_index);
     /* Instance 2 now announces the call that is over, and only then the next. */
-    arrive(&table, 2, "k", 20, WIRE_CALL);
+    announce(&table, 2, "k", 20);
     open_call(&table, &pod_index, "k");
     CHECK_INT_EQ(pod_index.match_op.missing, 2);
-    arrive(&table, 2, "k", 21, WIRE_CALL);
-    arrive(&table, 0, "k", 11, WIRE_CALL);
+    announce(&table, 2, "k", 21);
+    announce(&table, 0, "k", 11);
     CHECK_INT_EQ(pod_index.match_op.missing, 0);
     CHECK_INT_EQ(pod_index.from[0]->tag, 11);
     CHECK_INT_EQ(pod_index.from[2]->tag, 21);
@@ -96,25 +104,66 @@ TEST(a_call_that_gave_up_keeps_its_late_announcement_from_the_next)
     clear(&table);
 }
 
-TEST(a_withdrawal_reaches_the_call_it_means_and_no_other)
+TEST(an_abort_reaches_the_call_it_means_and_no_other)
 {
     struct table table = set_up();
     struct pod_index early, later;
 
-    arrive(&table, 0, "k", 10, WIRE_CALL);
-    arrive(&table, 0, "k", 10, WIRE_WITHDRAWAL);
-    arrive(&table, 0, "k", 11, WIRE_CALL);
+    announce(&table, 0, "k", 10);
+    CHECK(set_state(&table, 0, "k", 10, ABORTED));
+    announce(&table, 0, "k", 11);
     open_call(&table, &early, "k");
-    CHECK(early.match_op.withdrawn == early.from[0]);
+    CHECK(early.match_op.aborted == early.from[0]);
     open_call(&table, &later, "k");
-    CHECK(!later.match_op.withdrawn);
-    arrive(&table, 0, "k", 12, WIRE_WITHDRAWAL);
-    arrive(&table, 2, "k", 11, WIRE_WITHDRAWAL);
-    CHECK(!later.match_op.withdrawn);
-    arrive(&table, 0, "k", 11, WIRE_WITHDRAWAL);
-    CHECK(later.match_op.withdrawn == later.from[0]);
+    CHECK(!later.match_op.aborted);
+    CHECK(!set_state(&table, 0, "k", 12, ABORTED));
+    CHECK(!set_state(&table, 2, "k", 11, ABORTED));
+    CHECK(!set_state(&table, 0, "unknown", 11, ABORTED));
+    CHECK(!later.match_op.aborted);
+    CHECK(set_state(&table, 0, "k", 11, ABORTED));
+    CHECK(later.match_op.aborted == later.from[0]);
     close_call(&early);
     close_call(&later);
+    clear(&table);
+}
+
+TEST(a_call_counts_who_prepares_to_abort_it_until_it_begins)
+{
+    struct table table = set_up();
+    struct pod_index pod_index;
+
+    announce(&table, 0, "k", 10);
+    CHECK(set_state(&table, 0, "k", 10, ABORT_PREPARED));
+    open_call(&table, &pod_index, "k");
+    announce(&table, 2, "k", 20);
+    CHECK_INT_EQ(pod_index.match_op.prepared, 1);
+    CHECK(set_state(&table, 2, "k", 20, ABORT_PREPARED));
+    CHECK_INT_EQ(pod_index.match_op.prepared, 2);
+    CHECK(set_state(&table, 0, "k", 10, ANNOUNCED));
+    CHECK(set_state(&table, 2, "k", 20, ANNOUNCED));
+    CHECK_INT_EQ(pod_index.match_op.prepared, 0);
+    pod_index.match_op.begun = true;
+    CHECK(!set_state(&table, 2, "k", 20, ABORT_PREPARED));
+    close_call(&pod_index);
+    CHECK(!set_state(&table, 2, "k", 20, ABORT_PREPARED));
+    clear(&table);
+}
+
+TEST(it_tells_who_waits_for_a_call_that_has_not_come)
+{
+    struct table table = set_up();
+    struct pod_index pod_index;
+    const char *key;
+    size_t size;
+
+    CHECK(!match_find_early(table.match, &key, &size));
+    announce(&table, 2, "k", 20);
+    CHECK_INT_EQ(match_find_early(table.match, &key, &size)->instance, 2);
+    CHECK(size == 1 && *key == 'k');
+    CHECK(set_state(&table, 2, "k", 20, ABORTED));
+    CHECK(!match_find_early(table.match, &key, &size));
+    open_call(&table, &pod_index, "k");
+    close_call(&pod_index);
     clear(&table);
 }
 

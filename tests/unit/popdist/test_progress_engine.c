@@ -35,6 +35,7 @@ struct instance {
     uint32_t index;
     uint32_t order[CALLS];
     uint32_t next, open; /* which of the order comes next; how many are under way */
+    int64_t busy_ms;     /* until when it begins nothing */
     struct one calls[CALLS];
 };
 
@@ -44,6 +45,7 @@ struct world {
     uint32_t count;
     uint32_t absent; /* this instance leaves out the operation `left_out`; count: nobody does */
     uint32_t left_out;
+    bool is_late; /* each may be late for any operation: by about the time limit */
     int64_t now_ms, timeout_ms;
     struct operation_plan plan[CALLS];
     struct instance instances[INSTANCES_MAX];
@@ -122,6 +124,8 @@ static void begin(struct world *world, struct instance *instance)
 
     if (instance->index == world->absent && operation == world->left_out)
         return;
+    if (world->is_late && roll(world, 3) == 0)
+        instance->busy_ms = world->now_ms + roll(world, 2 * (uint32_t)world->timeout_ms);
     fill(instance, operation, &plan->layout);
     one->begun = true;
     one->call.layout = plan->layout;
@@ -153,7 +157,7 @@ static void play(struct world *world)
             CHECK_FAIL("not over after %d steps", STEPS_MAX);
         /* Any number may be open: a limit would be a lack of threads, and instances could wait in a circle.
          */
-        if (instance->next < CALLS && roll(world, 4) == 0)
+        if (instance->next < CALLS && world->now_ms >= instance->busy_ms && roll(world, 4) == 0)
             begin(world, instance);
         (void)progress_engine_poll(&instance->progress_engine, world->now_ms);
         world->now_ms++;
@@ -214,16 +218,45 @@ static void check_left_out(const struct world *world)
             CHECK_INT_EQ(world->instances[i].calls[world->left_out].call.status, POPDIST_TIMEOUT);
 }
 
-static void run(uint64_t seed, bool absent)
+/* Each operation ends alike on all instances: with its result, or with the error that some came late. Returns
+ * how many ended with an error. */
+static uint32_t check_alike(const struct world *world)
+{
+    uint32_t failed = 0;
+
+    for (uint32_t operation = 0; operation < CALLS; operation++) {
+        enum popdist_status status = world->instances[0].calls[operation].call.status;
+
+        CHECK(status == POPDIST_OK || status == POPDIST_TIMEOUT);
+        failed += status == POPDIST_TIMEOUT;
+        for (uint32_t i = 0; i < world->count; i++) {
+            const struct one *one = &world->instances[i].calls[operation];
+
+            if (one->call.status != status)
+                CHECK_FAIL("operation %u: instance 0 has status %d, but instance %u: %s", operation, status,
+                           i, one->call.status ? one->error.text : "good");
+            if (!status)
+                check_result(world, &world->instances[i], operation);
+        }
+    }
+    return failed;
+}
+
+enum kind { PUNCTUAL, ABSENT, LATE };
+
+static uint32_t run(uint64_t seed, enum kind kind)
 {
     struct world *world = mem_alloc(sizeof *world);
+    bool absent = kind == ABSENT;
+    uint32_t failed = 0;
 
     world->random = seed * 0x9e3779b97f4a7c15U + 1;
     world->count = 2 + roll(world, INSTANCES_MAX - 1);
     world->carrier = inproc_new(world->count);
     world->absent = absent ? roll(world, world->count) : world->count;
     world->left_out = CALLS - 1; /* the last use of its key, so that no other is taken for it */
-    world->timeout_ms = absent ? 5000 : STEPS_MAX;
+    world->is_late = kind == LATE;
+    world->timeout_ms = kind == PUNCTUAL ? STEPS_MAX : kind == LATE ? 500 : 5000;
     plan_operations(world);
     for (uint32_t i = 0; i < world->count; i++) {
         struct instance *instance = &world->instances[i];
@@ -236,7 +269,10 @@ static void run(uint64_t seed, bool absent)
         shuffle(world, instance);
     }
     play(world);
-    check_all(world);
+    if (kind == LATE)
+        failed = check_alike(world);
+    else
+        check_all(world);
     if (absent)
         check_left_out(world);
     for (uint32_t i = 0; i < world->count; i++) {
@@ -247,16 +283,82 @@ static void run(uint64_t seed, bool absent)
     }
     inproc_free(world->carrier);
     mem_free(world);
+    return failed;
 }
 
 TEST(all_operations_end_well_in_any_order)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        run(seed, false);
+        (void)run(seed, PUNCTUAL);
 }
 
 TEST(who_leaves_one_out_spoils_no_other)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        run(seed, true);
+        (void)run(seed, ABSENT);
+}
+
+/* Messages of late ones and of those that give up cross in every way. */
+TEST(a_late_one_fails_or_succeeds_with_all_others)
+{
+    uint32_t failed = 0;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        failed += run(seed, LATE);
+    CHECK(failed > SEEDS && failed < SEEDS * CALLS);
+}
+
+static void begin_barrier(struct instance *instance, uint32_t operation, const char *key)
+{
+    struct one *one = &instance->calls[operation];
+
+    one->call.layout = (struct layout){.operation = OPERATION_BARRIER, .type = POPDIST_INT8};
+    one->call.subject = key;
+    one->call.error = &one->error;
+    one->call.match_op =
+        (struct match_op){.key = key, .key_size = strlen(key), .group = instance->all, .from = one->from};
+    CHECK_INT_EQ(progress_engine_begin(&instance->progress_engine, &one->call, 0, 500, &one->error),
+                 POPDIST_OK);
+    one->call.tag = 1;
+}
+
+static void send_vote(const struct link *from, const char *key)
+{
+    struct wire_message message = {.kind = WIRE_VOTE_YES, .tag = 1, .key = key, .key_size = strlen(key)};
+    char bytes[WIRE_MAX];
+    struct popdist_request request;
+    bool done = false;
+
+    wire_write(&message, bytes);
+    CHECK_INT_EQ(from->backend->send(from->self, 0, 0, bytes, wire_size(&message), &request, NULL),
+                 POPDIST_OK);
+    CHECK_INT_EQ(from->backend->test(from->self, &request, &done, NULL), POPDIST_OK);
+    CHECK(done);
+}
+
+/* A call that waits for long, and one that has got the same tag since. */
+TEST(a_vote_counts_for_the_call_with_its_key)
+{
+    struct inproc *carrier = inproc_new(2);
+    struct link link = inproc_link(carrier, 0), other = inproc_link(carrier, 1);
+    struct instance *instance = mem_alloc(sizeof *instance);
+
+    CHECK_INT_EQ(group_new("all", NULL, 2, 0, &instance->all, NULL), POPDIST_OK);
+    CHECK_INT_EQ(progress_engine_init(&instance->progress_engine, &link, on_ended, instance, NULL),
+                 POPDIST_OK);
+    begin_barrier(instance, 0, "old");
+    begin_barrier(instance, 1, "new");
+    (void)progress_engine_poll(&instance->progress_engine, 500);
+    send_vote(&other, "old");
+    (void)progress_engine_poll(&instance->progress_engine, 501);
+    CHECK(instance->calls[0].ended);
+    CHECK_INT_EQ(instance->calls[0].call.status, POPDIST_TIMEOUT);
+    CHECK(!instance->calls[1].ended);
+    send_vote(&other, "new");
+    (void)progress_engine_poll(&instance->progress_engine, 502);
+    CHECK(instance->calls[1].ended);
+    progress_engine_release(&instance->progress_engine);
+    group_free(instance->all);
+    mem_free(instance);
+    inproc_free(carrier);
 }

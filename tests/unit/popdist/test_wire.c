@@ -35,7 +35,7 @@ TEST(bytes_that_are_no_message_are_refused)
     static const struct {
         size_t at;
         uint8_t byte;
-    } wrongs[] = {{0, 0}, {3, 9}, {4, 0}, {4, 3}, {5, 200}, {6, 12}, {24, 9}, {27, 1}, {28, 6}, {29, 255}};
+    } wrongs[] = {{0, 0}, {3, 9}, {4, 0}, {4, 7}, {5, 200}, {6, 12}, {24, 9}, {27, 1}, {28, 6}, {29, 255}};
     uint8_t bytes[WIRE_MAX];
     struct wire_message read;
 

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from programs import DEADLINE_S, program
+from programs import DEADLINE_S, program, run_program
 
 
 @pytest.fixture
@@ -34,8 +34,7 @@ def run(server, home):
     def begin(*words, env=None, port=server.port, **options):
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "VIPU_CLI_API_HOST": "127.0.0.1",
                        "VIPU_CLI_API_PORT": str(port), **(env or {})}
-        return subprocess.run([program("vipu"), *words], env=environment, capture_output=True, text=True,
-                              timeout=DEADLINE_S, **options)
+        return run_program("vipu", *words, env=environment, **options)
 
     return begin
 
@@ -141,8 +140,7 @@ def test_where_no_files_can_be_written(server, home):
     (home / ".ipuof.conf.d").write_text("in the way")
     for name, env, part in (("p1", {"HOME": str(home)}, "cannot write the IPUoF files: "),
                             ("p2", {}, "HOME is not set; no IPUoF files written")):
-        made = subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(server.port), "create", "partition", name,
-                               "--size", "1"], capture_output=True, text=True, timeout=DEADLINE_S, env=env)
+        made = run_program("vipu", "-H", "127.0.0.1", "-P", str(server.port), "create", "partition", name, "--size", "1", env=env)
         assert (made.returncode, made.stdout) == (0, f"create partition ({name}): success.\n")
         assert part in made.stderr
 
@@ -351,8 +349,7 @@ def test_a_controller_behind_a_wall():
             fillers[-1].connect(address)
         except TimeoutError:
             break
-    done = subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(address[1]), "--api-timeout", "1", "list",
-                           "partition"], capture_output=True, text=True, timeout=DEADLINE_S, env={})
+    done = run_program("vipu", "-H", "127.0.0.1", "-P", str(address[1]), "--api-timeout", "1", "list", "partition", env={})
     for filler in fillers:
         filler.close()
     listener.close()

@@ -11,7 +11,7 @@ import pytest
 
 import generic
 from generic import pb
-from programs import DEADLINE_S, ROOT, program
+from programs import DEADLINE_S, ROOT, run_program
 
 _generated = tempfile.TemporaryDirectory(prefix="extension-")
 subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'vipu' / 'wire' / 'messages'}",
@@ -37,8 +37,7 @@ CLUSTERS = QUICK + """clusters:
 @pytest.fixture
 def vipu(tmp_path):
     def run(port, *words, env=None):
-        return subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(port), *words], capture_output=True,
-                              text=True, timeout=DEADLINE_S, env={"HOME": str(tmp_path), **(env or {})})
+        return run_program("vipu", "-H", "127.0.0.1", "-P", str(port), *words, env={"HOME": str(tmp_path), **(env or {})})
 
     return run
 

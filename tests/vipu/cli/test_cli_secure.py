@@ -1,11 +1,10 @@
 """The command line with a controller in secure mode, over TLS."""
 
 import re
-import subprocess
 
 import pytest
 
-from programs import DEADLINE_S, program, until
+from programs import run_program, until
 
 KEY = "685X_K4uCzN-planted"
 
@@ -26,8 +25,7 @@ clusters: [{{id: cl1, allocations: [{{id: left, agents: [ag1, ag2]}}]}}]
 @pytest.fixture
 def vipu(server, tmp_path):
     def run(*words, env=None):
-        done = subprocess.run([program("vipu"), "-P", str(server.port), *words], capture_output=True, text=True,
-                              timeout=DEADLINE_S, env={"HOME": str(tmp_path), **(env or {})})
+        done = run_program("vipu", "-P", str(server.port), *words, env={"HOME": str(tmp_path), **(env or {})})
         assert KEY not in done.stdout + done.stderr
         return done
 
@@ -84,8 +82,7 @@ def test_completion_knows_the_user(server, authority, tmp_path):
            "VIPU_CLI_API_HOST": "127.0.0.1", "VIPU_CLI_API_PORT": str(server.port), "HOME": str(tmp_path)}
 
     def offered():
-        done = subprocess.run([program("vipu"), "__complete", "list", "partitions", "--allocation", ""], env=env,
-                              capture_output=True, text=True, timeout=DEADLINE_S, check=True)
+        done = run_program("vipu", "__complete", "list", "partitions", "--allocation", "", env=env, check=True)
         return done.stdout.split()
 
     # It gives up after some seconds rather than keep a user waiting, and a busy machine may need more.

@@ -14,30 +14,6 @@ from generic import pb
 from peers import Generic, Probe, check_abort, listen_bytes, listen_generic, probe
 from programs import DEADLINE_S, until
 
-def test_every_call(generic):
-    generic.answers["ListPartitions"] = lambda *_: pb.ListPartitionsReply(partitions=[pb.Partition(
-        id="p1", ready_state=pb.PS_ACTIVE, spec=pb.PartitionSpec(ipus=[pb.PartitionIpu()] * 4))])
-    generic.answers["ListIPUAttributes"] = lambda *_: pb.ListIPUAttributesReply(entries=[
-        pb.ListIPUAttributesReply.Entry(agent="ag1", ipu_attributes={
-            i: pb.ListIPUAttributesReply.Attributes(attributes={"a": "b"}) for i in range(4)})])
-    status = pb.PartitionStatus(ready_state=pb.PS_ERROR, operation_state=pb.POS_FAILED, errors=["one", "two"])
-    status.last_auto_reset_time.seconds = 1234567890
-    generic.answers["GetPartitionStatus"] = lambda *_: pb.GetPartitionStatusReply(status=status)
-    generic.answers["CreatePartition"] = lambda request, _: pb.CreatePartitionReply(
-        partition_id=request.requirements.id)
-    lines = probe(generic.port, "version", "list", "attrs", "count", "status:p1", "create:p2:16", "remove:p3", "reset:p4",
-                  "ipuof:p5")
-    assert [line.kind for line in lines] == ["ok"] * 9
-    assert [line.text for line in lines] == ["1.18.0", "1 partitions p1:4:ACTIVE", "1 agents 4 IPUs", "4 IPUs",
-                                             "ERROR/FAILED 2 errors 1234567890", "p2", "done", "done", "0 GCDs"]
-    requests = dict(generic.seen)
-    assert requests["CreatePartition"].requirements.size == 16
-    assert requests["RemovePartition"].partition_id == "p3"
-    assert requests["ResetPartition"].partition_id == "p4"
-    assert not requests["GetPartitionIpuofConfig"].HasField("gcd_id")
-    assert generic.metadata["user-agent"].startswith("ipu-operator/")
-
-
 @pytest.mark.parametrize("code, kind, is_unknown", [
     ("CANCELLED", "io", True), ("UNKNOWN", "io", True), ("INVALID_ARGUMENT", "invalid", False),
     ("DEADLINE_EXCEEDED", "timeout", True), ("NOT_FOUND", "not-found", False), ("ALREADY_EXISTS", "exists", False),

@@ -269,18 +269,3 @@ def test_large_requests(quick):
 def test_an_unknown_method(quick):
     call = quick.channel.unary_unary("/virmgrpc.UserService/Nothing")
     refused(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
-
-
-def test_what_is_no_message(quick):
-    for method in ("CreatePartition", "ListPartitions", "GetPartitionStatus"):
-        call = quick.channel.unary_unary(f"/virmgrpc.UserService/{method}")
-        refused(grpc.StatusCode.INVALID_ARGUMENT, call, b"\xff\xff\xff\xff", timeout=DEADLINE_S)
-    assert quick.version() == "1.18.0"
-
-
-def test_unknown_fields_are_ignored(quick):
-    create = quick.channel.unary_unary("/virmgrpc.UserService/CreatePartition")
-    requirements = pb.PartitionRequirements(id="p1", size=4).SerializeToString() + b"\xf8\x07\x01"
-    request = b"\x12" + bytes([len(requirements)]) + requirements + b"\xfa\x07\x03abc"
-    reply = pb.CreatePartitionReply.FromString(create(request, timeout=DEADLINE_S))
-    assert reply.partition_id == "p1"

@@ -9,11 +9,11 @@ import grpc
 import pytest
 
 from generic import version_by, version_of
-from programs import DEADLINE_S, ROOT, program, until
+from programs import DEADLINE_S, ROOT, program, run_program, until
 
 
 def server(*words):
-    return subprocess.run([program("vipu-server"), *words], capture_output=True, text=True, timeout=DEADLINE_S)
+    return run_program("vipu-server", *words)
 
 
 def check(tmp_path, text):
@@ -220,8 +220,7 @@ def test_as_many_files_as_connections(tmp_path):
 
 def test_storage_init(tmp_path):
     """`vipu-server --storage-init` (prepare its store in the working directory) [S]."""
-    done = subprocess.run([program("vipu-server"), "--storage-init"], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=DEADLINE_S)
+    done = run_program("vipu-server", "--storage-init", cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "vipu-server.db").is_file()
     done = server("--storage-init", "--storage", str(tmp_path / "none" / "x.db"))
     assert done.returncode == 1 and "unable to open database file" in done.stderr

@@ -1,7 +1,5 @@
 """Fault injection, by the configuration file and at run time, seen by a generic client."""
 
-import signal
-import subprocess
 import time
 
 import grpc
@@ -9,7 +7,7 @@ import pytest
 
 from faults import HEAD, QUICK, put, set_faults, shown
 from generic import Client, pb
-from programs import DEADLINE_S, program, until
+from programs import DEADLINE_S, run_program, until
 from test_calls import refused, wait_active, wait_gone
 
 UNKNOWN = grpc.StatusCode.UNKNOWN
@@ -174,8 +172,7 @@ def test_a_controller_that_forgets(server, client):
     assert client.list() == []
     refused(NOT_FOUND, client.status, "p1")
     client.create("p3", 64)
-    server.kill()
-    server.start()
+    server.restart()
     assert [p.id for p in Client(server.target).list()] == ["p3"]
 
 
@@ -272,9 +269,8 @@ def test_quirk_unknown_status(server, client):
     client.create("p1", 4)
 
 
-def test_quirk_blocking_operations(serve, dial):
-    server = serve(QUICK.replace("create-ms: 0", "create-ms: 300"))
-    client = dial(server.target)
+def test_quirk_blocking_operations(start):
+    server, client = start(QUICK.replace("create-ms: 0", "create-ms: 300"))
     set_faults(server, "quirks: {blocking-operations: true}")
     client.create("p1", 4)
     assert client.status("p1").ready_state == pb.PS_ACTIVE
@@ -293,9 +289,8 @@ def test_quirk_lenient_answers(server, client):
     refused(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 3)
 
 
-def test_quirk_reset_stays_active_and_lists_hide_what_is_pending(serve, dial):
-    server = serve(QUICK.replace("reset-ms: 0", "reset-ms: 600000"))
-    client = dial(server.target)
+def test_quirk_reset_stays_active_and_lists_hide_what_is_pending(start):
+    server, client = start(QUICK.replace("reset-ms: 0", "reset-ms: 600000"))
     client.create("p1", 4)
     wait_active(client, "p1")
     client.reset("p1")
@@ -319,26 +314,22 @@ def test_removed_partitions_that_linger(server, client):
     refused(grpc.StatusCode.FAILED_PRECONDITION, client.reset, "p1")
     refused(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "p1")
     refused(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
-    server.kill()
-    server.start()
+    server.restart()
     again = Client(server.target)
     wait_gone(again, "p1")  # the faults were not in the configuration
 
 
-def test_by_the_configuration_file_and_sighup(serve, dial):
-    server = serve(QUICK + "faults: {calls: [{method: GetVersion, status: INTERNAL, times: 1}]}\n")
-    client = dial(server.target)
+def test_by_the_configuration_file_and_sighup(start):
+    server, client = start(QUICK + "faults: {calls: [{method: GetVersion, status: INTERNAL, times: 1}]}\n")
     assert "fault injection is active" in server.log()
     refused(grpc.StatusCode.INTERNAL, client.version)
     assert client.version() == "1.18.0"
     set_faults(server, "stall: true")
-    (server.folder / "config.yaml").write_text(QUICK + "faults: {calls: [{method: GetVersion, drop: true}]}\n")
-    server.process.send_signal(signal.SIGHUP)
+    server.reload(QUICK + "faults: {calls: [{method: GetVersion, drop: true}]}\n")
     until(lambda: "configuration reloaded" in server.log(), "it is read")
     assert shown(server) == {"calls": [{"method": "GetVersion", "drop": True}]}
     refused(UNAVAILABLE, client.version)
-    (server.folder / "config.yaml").write_text(QUICK + "faults: {calls: [{method: GetVersion}]}\n")
-    server.process.send_signal(signal.SIGHUP)
+    server.reload(QUICK + "faults: {calls: [{method: GetVersion}]}\n")
     until(lambda: "configuration rejected" in server.log(), "it is refused")
     assert shown(server) == {"calls": [{"method": "GetVersion", "drop": True}]}
 
@@ -363,17 +354,15 @@ def test_mistakes_at_run_time_change_nothing(server, client):
 def test_every_mistake_of_the_configuration_is_reported_with_its_line(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("clusters: [{id: a}]\nfaults:\n  calls:\n  - {drop: yes}\n  hardware:\n  - {agent: agg1}\n")
-    done = subprocess.run([program("vipu-server"), "--check", str(path)], capture_output=True, text=True,
-                          timeout=DEADLINE_S)
+    done = run_program("vipu-server", "--check", str(path))
     assert done.returncode == 1
     assert "line 4: drop must be true or false" in done.stderr
     assert 'line 6: unknown agent "agg1"; did you mean "ag1"?' in done.stderr
 
 
-def test_everything_at_once_and_nothing_leaks(serve, dial):
+def test_everything_at_once_and_nothing_leaks(start, dial):
     """Random faults while several callers work: afterwards the books are right, and the server ends cleanly."""
-    server = serve(HEAD.replace("create-ms: 0", "create-ms: 5") + "clusters: [{id: cl1, ipulink-domains: 2}]\n")
-    client = dial(server.target)
+    server, client = start(HEAD.replace("create-ms: 0", "create-ms: 5") + "clusters: [{id: cl1, ipulink-domains: 2}]\n")
     rules = {"seed": 7, "linger-ms": 3, "calls": [
         {"chance": 20, "latency-ms": 0, "latency-up-to-ms": 20}, {"chance": 20, "late-ms": 1, "late-up-to-ms": 30},
         {"chance": 10, "status": "INTERNAL"}, {"chance": 10, "status": "UNAVAILABLE", "takes-effect": True},

@@ -1,9 +1,7 @@
 """What a partition goes through: states, errors, automatic resets, relocation, removal; also across kill -9."""
 
 import os
-import signal
 import sqlite3
-import subprocess
 import time
 
 import grpc
@@ -11,10 +9,20 @@ import pytest
 
 from faults import HEAD, QUICK, set_faults
 from generic import Client, pb
-from programs import DEADLINE_S, program, until
+from programs import run_program, until
 from test_calls import places, refused, wait_active, wait_gone
 
 PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION
+
+
+@pytest.fixture
+def server(serve):
+    return serve(QUICK)
+
+
+@pytest.fixture
+def client(server, dial):
+    return dial(server.target)
 
 
 def state(client, id):
@@ -32,14 +40,13 @@ def machines(client, id):
 
 
 def vipu(server, *words):
-    return subprocess.run([program("vipu"), "-H", "127.0.0.1", "-P", str(server.port), *words], capture_output=True,
-                          text=True, timeout=DEADLINE_S, env={"PATH": os.environ["PATH"], "HOME": str(server.folder)})
+    return run_program("vipu", "-H", "127.0.0.1", "-P", str(server.port), *words,
+                       env={"PATH": os.environ["PATH"], "HOME": str(server.folder)})
 
 
-def test_an_automatic_reset_mends_what_was_short(serve, dial):
+def test_an_automatic_reset_mends_what_was_short(start):
     """On record: the status has errors, auto-reset retries, their limit and the time of the last."""
-    server = serve(QUICK.replace("auto-reset-ms: 0", "auto-reset-ms: 500") + "auto-reset-retries: 1000\n")
-    client = dial(server.target)
+    server, client = start(QUICK.replace("auto-reset-ms: 0", "auto-reset-ms: 500") + "auto-reset-retries: 1000\n")
     client.create("p1", 4)
     wait_active(client, "p1")
     begun = time.time()
@@ -59,10 +66,8 @@ def test_an_automatic_reset_mends_what_was_short(serve, dial):
     assert client.status("p1").auto_reset_retry_count == 0
 
 
-def test_auto_reset_can_be_disabled(serve, dial):
+def test_auto_reset_can_be_disabled(server, client):
     """On record: auto-reset can be disabled at creation."""
-    server = serve(QUICK)
-    client = dial(server.target)
     client.create("never", 4, disable_auto_reset=True)
     client.create("often", 4)
     wait_active(client, "often")
@@ -75,10 +80,8 @@ def test_auto_reset_can_be_disabled(serve, dial):
     assert not status.HasField("last_auto_reset_time")
 
 
-def test_relocation(serve, dial):
+def test_relocation(server, client):
     """On record: a relocatable partition may be moved to other IPUs on errors, and a reset's flag overrides."""
-    server = serve(QUICK)
-    client = dial(server.target)
     client.create("moves", 4, relocatable=True)
     client.create("stays", 4)
     wait_active(client, "stays")
@@ -101,9 +104,7 @@ def test_relocation(serve, dial):
     wait_state(client, "stays", pb.PS_ERROR, pb.POS_FAILED)
 
 
-def test_no_free_ipus_to_relocate_to(serve, dial):
-    server = serve(QUICK)
-    client = dial(server.target)
+def test_no_free_ipus_to_relocate_to(server, client):
     client.create("p1", 64, relocatable=True)
     wait_active(client, "p1")
     set_faults(server, "hardware: [{agent: ag7, ipu: 2}]")
@@ -114,9 +115,8 @@ def test_no_free_ipus_to_relocate_to(serve, dial):
     wait_active(client, "p1")
 
 
-def test_relocation_stays_within_the_allocation(serve, dial):
-    server = serve(HEAD + "clusters: [{id: cl1, allocations: [{id: two, agents: [ag1, ag2]}]}]\n")
-    client = dial(server.target)
+def test_relocation_stays_within_the_allocation(start):
+    server, client = start(HEAD + "clusters: [{id: cl1, allocations: [{id: two, agents: [ag1, ag2]}]}]\n")
     for id in ("p1", "p2"):
         client.create(id, 4, allocation_id="two", relocatable=True)
         wait_active(client, id)
@@ -146,10 +146,9 @@ def test_reset_cures_an_agent_in_error(serve):
 
 
 @pytest.mark.parametrize("failing", ["operation", "hardware"])
-def test_removal_from_any_state(serve, dial, failing):
+def test_removal_from_any_state(start, failing):
     """On record: a forced remove ignores errors."""
-    server = serve(QUICK.replace("create-ms: 0", "create-ms: 600000").replace("reset-ms: 0", "reset-ms: 600000"))
-    client = dial(server.target)
+    server, client = start(QUICK.replace("create-ms: 0", "create-ms: 600000").replace("reset-ms: 0", "reset-ms: 600000"))
     faults = {"operation": "partitions: [{on: remove}]", "hardware": "hardware: [{agent: '*'}]"}[failing]
     client.create("creating", 4)
     client.create("removing", 4)
@@ -165,9 +164,8 @@ def test_removal_from_any_state(serve, dial, failing):
     assert client.list() == []
 
 
-def test_update_is_remove_and_create(serve, dial):
+def test_update_is_remove_and_create(client):
     """On record: there is no call that changes a partition."""
-    client = dial(serve(QUICK).target)
     client.create("p1", 4)
     client.remove("p1")
     wait_gone(client, "p1")
@@ -176,17 +174,14 @@ def test_update_is_remove_and_create(serve, dial):
     assert len(client.list()[0].spec.ipus) == 16
 
 
-def test_removed_is_seen_for_a_while(serve, dial):
+def test_removed_is_seen_for_a_while(start, dial):
     """On record: a partition is PENDING, ACTIVE, REMOVED or in ERROR; after a remove clients poll until NOT_FOUND."""
-    server = serve(QUICK + "removed-ms: 600000\n")
-    client = dial(server.target)
+    server, client = start(QUICK + "removed-ms: 600000\n")
     client.create("p1", 64)
     client.remove("p1")
     wait_state(client, "p1", pb.PS_REMOVED, pb.POS_IDLE)
     refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1)  # the list says who has the IPUs
-    server.kill()
-    (server.folder / "config.yaml").write_text(QUICK + "removed-ms: 1\n")
-    server.start()
+    server.restart(QUICK + "removed-ms: 1\n")
     client = dial(server.target)
     wait_gone(client, "p1")
     client.create("p2", 1)
@@ -210,10 +205,9 @@ def test_gateway_routing(serve, dial, topology, routing, works):
         assert "gateway" in refused(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 4, gw_routing_type=routing)
 
 
-def test_what_the_ipuof_client_receives(serve, dial):
+def test_what_the_ipuof_client_receives(client):
     """On record: an attribute says that a partition is Fabric Reconfigurable; GcdID is a message, so that GCD 0 differs
     from all GCDs."""
-    client = dial(serve(QUICK).target)
     client.create("fixed", 8, num_gcds=2, num_replicas=4, sync_type=pb.ST_POD_NATIVE_DEFAULT)
     client.create("free", 16, reconfigurable=True)
     wait_active(client, "free")
@@ -238,11 +232,10 @@ def test_what_the_ipuof_client_receives(serve, dial):
     assert [gcd.attributes["GCD Id"] for gcd in client.ipuof("fixed", gcd=0).gcd_configs] == ["0"]
 
 
-def test_trouble_survives_kill(serve, dial):
+def test_trouble_survives_kill(start, dial):
     """Errors, counts and what is still to happen are there after kill -9."""
     config = QUICK.replace("auto-reset-ms: 0", "auto-reset-ms: 600000").replace("remove-ms: 0", "remove-ms: 600000")
-    server = serve(config + "removed-ms: 600000\n")
-    client = dial(server.target)
+    server, client = start(config + "removed-ms: 600000\n")
     client.create("failed", 4, disable_auto_reset=True)
     client.create("waits", 4)
     client.create("leaves", 4)
@@ -251,44 +244,34 @@ def test_trouble_survives_kill(serve, dial):
     client.remove("leaves", force=True)
     assert state(client, "waits") == (pb.PS_ERROR, pb.POS_IDLE)
     before = {id: client.status(id) for id in ("failed", "waits", "leaves")}
-    server.kill()
-    server.start()
+    server.restart()
     client = dial(server.target)
     assert {id: client.status(id) for id in before} == before
     assert list(before["failed"].errors) == ["it sparks"]
     client.reset("failed")
     wait_active(client, "failed")
-    server.kill()
-    (server.folder / "config.yaml").write_text(QUICK + "removed-ms: 600000\n")
-    server.start()
+    server.restart(QUICK + "removed-ms: 600000\n")
     client = dial(server.target)
     wait_state(client, "leaves", pb.PS_REMOVED, pb.POS_IDLE)
     wait_active(client, "waits")  # its automatic reset was still to come
     status = client.status("waits")
     assert status.auto_reset_retry_count == 1 and status.HasField("last_auto_reset_time")
-    server.kill()
-    (server.folder / "config.yaml").write_text(QUICK)
-    server.start()
+    server.restart(QUICK)
     client = dial(server.target)
     wait_gone(client, "leaves")
     assert client.status("waits") == status
 
 
-def test_faults_of_the_configuration_meet_what_was_saved(serve, dial):
-    server = serve(QUICK)
-    client = dial(server.target)
+def test_faults_of_the_configuration_meet_what_was_saved(start, dial):
+    server, client = start(QUICK)
     client.create("p1", 4)
     client.create("p2", 4)
     wait_active(client, "p2")
-    server.kill()
-    (server.folder / "config.yaml").write_text(
-        QUICK + "auto-reset-retries: 0\nfaults: {hardware: [{agent: ag2, error: it went with the power}]}\n")
-    server.start()
+    server.restart(QUICK + "auto-reset-retries: 0\nfaults: {hardware: [{agent: ag2, error: it went with the power}]}\n")
     client = dial(server.target)
     assert list(client.status("p2").errors) == ["agent ag2: it went with the power"]
     assert state(client, "p1") == (pb.PS_ACTIVE, pb.POS_IDLE)
-    (server.folder / "config.yaml").write_text(QUICK)
-    server.process.send_signal(signal.SIGHUP)
+    server.reload(QUICK)
     until(lambda: "configuration reloaded" in server.log(), "it is read")
     client.reset("p2")
     wait_active(client, "p2")
@@ -316,6 +299,5 @@ def test_a_storage_of_the_first_format(serve):
     assert state(client, "p1") == (pb.PS_ACTIVE, pb.POS_IDLE)
     client.reset("p1")
     wait_active(client, "p1")
-    server.kill()
-    server.start()
+    server.restart()
     assert state(Client(server.target), "p1") == (pb.PS_ACTIVE, pb.POS_IDLE)

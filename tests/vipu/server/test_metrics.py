@@ -2,7 +2,6 @@
 
 import re
 import socket
-import subprocess
 import urllib.error
 import urllib.request
 
@@ -10,7 +9,7 @@ import grpc
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from programs import DEADLINE_S, ROOT, program, until
+from programs import DEADLINE_S, ROOT, run_program, until
 
 CONFIG = "admin-listen: 127.0.0.1:0\ncreate-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters: [{id: cl1}]\n"
 
@@ -53,9 +52,8 @@ def test_what_exists_is_listed(serve, dial):
     assert busy["vipu_partitions", "PENDING"] == 0 and busy["vipu_storage_commits_total",] >= 3
 
 
-def test_calls_are_counted_and_timed(serve, dial):
-    server = serve(CONFIG)
-    client = dial(server.target)
+def test_calls_are_counted_and_timed(start):
+    server, client = start(CONFIG)
     for _ in range(3):
         client.version()
     client.create("p1", 4)
@@ -108,6 +106,5 @@ def test_a_taken_port(tmp_path):
     config = tmp_path / "config.yaml"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         config.write_text(f"admin-listen: '127.0.0.1:{taken.getsockname()[1]}'\nclusters: [{{id: a}}]\n")
-        result = subprocess.run([program("vipu-server"), "--config", str(config), "--storage", str(tmp_path / "state.db")],
-                                capture_output=True, text=True, timeout=DEADLINE_S)
+        result = run_program("vipu-server", "--config", str(config), "--storage", str(tmp_path / "state.db"))
     assert result.returncode == 1 and "in use" in result.stderr

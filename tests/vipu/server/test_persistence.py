@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from generic import Client, pb
-from programs import DEADLINE_S, program, until
+from programs import DEADLINE_S, run_program, until
 
 CONFIG = "create-ms: 3\nremove-ms: 3\nreset-ms: 3\nclusters: [{id: cl1, ipulink-domains: 2}]\n"
 
@@ -82,15 +82,12 @@ def settle(client):
     return (partitions,) if all(p.ready_state == pb.PS_ACTIVE for p in partitions) else None
 
 
-def test_half_made_partitions_are_finished(serve, dial):
-    server = serve("create-ms: 600000\nclusters: [{id: cl1}]")
-    client = dial(server.target)
+def test_half_made_partitions_are_finished(start, dial):
+    server, client = start("create-ms: 600000\nclusters: [{id: cl1}]")
     client.create("making", 4, disable_auto_reset=True)
     client.create("leaving", 4)
     client.remove("leaving")
-    server.kill()
-    (server.folder / "config.yaml").write_text("create-ms: 0\nremove-ms: 0\nclusters: [{id: cl1}]")
-    server.start()
+    server.restart("create-ms: 0\nremove-ms: 0\nclusters: [{id: cl1}]")
     client = dial(server.target)
     until(lambda: [(p.id, p.ready_state) for p in client.list()] == [("making", pb.PS_ACTIVE)],
           "the one is made and the other gone")
@@ -99,13 +96,10 @@ def test_half_made_partitions_are_finished(serve, dial):
     assert [p.id for p in client.list()] == ["making", "new"]
 
 
-def test_hardware_that_is_no_longer_configured(serve, dial):
-    server = serve("create-ms: 0\nremove-ms: 0\nclusters: [{id: a, agents: 4}, {id: b, agents: 4}]")
-    client = dial(server.target)
+def test_hardware_that_is_no_longer_configured(start, dial):
+    server, client = start("create-ms: 0\nremove-ms: 0\nclusters: [{id: a, agents: 4}, {id: b, agents: 4}]")
     client.create("p1", 4, cluster_id="b")
-    server.kill()
-    (server.folder / "config.yaml").write_text("create-ms: 0\nremove-ms: 0\nclusters: [{id: a, agents: 4}]")
-    server.start()
+    server.restart("create-ms: 0\nremove-ms: 0\nclusters: [{id: a, agents: 4}]")
     client = dial(server.target)
     status = client.status("p1")
     assert status.ready_state == pb.PS_ERROR and "no longer" in status.errors[0]
@@ -118,16 +112,14 @@ def test_hardware_that_is_no_longer_configured(serve, dial):
 
 def test_one_storage_serves_one_server(serve, tmp_path):
     server = serve()
-    second = subprocess.run([program("vipu-server"), "--listen", "127.0.0.1:0", "--storage",
-                             str(server.folder / "state.db")], capture_output=True, text=True, timeout=DEADLINE_S)
+    second = run_program("vipu-server", "--listen", "127.0.0.1:0", "--storage", str(server.folder / "state.db"))
     assert second.returncode == 1 and "state.db" in second.stderr and "locked" in second.stderr
 
 
 def test_a_file_that_is_no_storage(tmp_path):
     path = tmp_path / "state.db"
     path.write_bytes(b"this is no database, and long enough to be taken for one by its size" * 20)
-    run = subprocess.run([program("vipu-server"), "--listen", "127.0.0.1:0", "--storage", str(path)],
-                         capture_output=True, text=True, timeout=DEADLINE_S)
+    run = run_program("vipu-server", "--listen", "127.0.0.1:0", "--storage", str(path))
     assert run.returncode == 1 and str(path) in run.stderr and "not a database" in run.stderr
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from devices import desk  # noqa: F401
 from generic import pb
-from programs import DEADLINE_S, program, until
+from programs import DEADLINE_S, run_program, until
 from test_calls import refused, wait_active
 
 RACKS = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters:\n- {id: pod, ipulink-domains: %d}\n"
@@ -22,8 +22,7 @@ CALLS = {
 
 
 def vipu(*words, **env):
-    done = subprocess.run([program("vipu"), *words], capture_output=True, text=True, timeout=DEADLINE_S,
-                          env={"PATH": os.environ["PATH"], **env})
+    done = run_program("vipu", *words, env={"PATH": os.environ["PATH"], **env})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -111,10 +110,9 @@ def test_the_order_of_the_attributes(serve):
     assert [name for name in first if name in recorded] == recorded
 
 
-def test_tools_read_a_file_or_ask_the_controller(serve, dial, desk):  # noqa: F811
+def test_tools_read_a_file_or_ask_the_controller(start, desk):  # noqa: F811
     """On record: host tools read an IPUoF configuration, from a file or from the controller, and enumerate devices."""
-    server = serve("create-ms: 0\nclusters: [{id: cl1}]")
-    client = dial(server.target)
+    server, client = start("create-ms: 0\nclusters: [{id: cl1}]")
     client.create("p1", 4, reconfigurable=True)
     wait_active(client, "p1")
     desk.point_at(server.target, "p1")

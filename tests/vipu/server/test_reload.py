@@ -17,8 +17,7 @@ ONE = HEAD + "clusters: [{id: cl1, agents: 4}]\n"
 def reload(server, text, taken=True):
     """Returns what was logged meanwhile."""
     before = len(server.log())
-    (server.folder / "config.yaml").write_text(text)
-    server.process.send_signal(signal.SIGHUP)
+    server.reload(text)
     word = "configuration reloaded" if taken else "configuration rejected"
     until(lambda: word in server.log()[before:], word)
     return server.log()[before:]
@@ -30,9 +29,8 @@ def code_of(call, *args, **kwargs):
     return caught.value.code()
 
 
-def test_new_clusters_agents_and_allocations(serve, dial):
-    server = serve(ONE)
-    client = dial(server.target)
+def test_new_clusters_agents_and_allocations(start):
+    server, client = start(ONE)
     client.create("p1", 8)
     until(lambda: client.status("p1").ready_state == pb.PS_ACTIVE, "it is there")
     before = client.ipuof("p1")
@@ -63,9 +61,8 @@ def test_new_clusters_agents_and_allocations(serve, dial):
     ("[{id: cl1, agents: 4}]", 'p1 is in allocation \\"a\\", which was removed or reduced'),
     ("[{id: cl1, agents: 4, allocations: [{id: a, agents: [ag2]}]}]", 'p1 is in allocation \\"a\\", which was removed or reduced'),
 ])
-def test_what_would_disturb_a_partition_is_not_done(serve, dial, clusters, reason):
-    server = serve(HEAD + "clusters: [{id: cl1, agents: 4, allocations: [{id: a, agents: [ag1]}]}]\n")
-    client = dial(server.target)
+def test_what_would_disturb_a_partition_is_not_done(start, clusters, reason):
+    server, client = start(HEAD + "clusters: [{id: cl1, agents: 4, allocations: [{id: a, agents: [ag1]}]}]\n")
     client.create("p1", 4, allocation_id="a")
     client.create("p2", 4)
     before = client.list()
@@ -95,9 +92,8 @@ def test_users_and_times(serve, dial):
     assert len(client.list()) == 2
 
 
-def test_a_bad_file_changes_nothing(serve, dial):
-    server = serve(ONE)
-    client = dial(server.target)
+def test_a_bad_file_changes_nothing(start):
+    server, client = start(ONE)
     client.create("p1", 4)
     log = reload(server, "create-ms: 600000\ntopolgy: x\nclusters: [{id: new, agents: 99}]\n", taken=False)
     assert 'line 2: unknown setting \\"topolgy\\"' in log and "line 3: agents must be" in log
@@ -139,14 +135,11 @@ def test_certificates(serve, dial, tmp_path):
     assert dial(server.target, authority=new.pem.read_bytes()).version() == "1.18.0"
 
 
-def test_partitions_whose_hardware_comes_back(serve, dial):
-    server = serve(HEAD + "clusters: [{id: a, agents: [x]}, {id: b, agents: [y]}]\n")
-    client = dial(server.target)
+def test_partitions_whose_hardware_comes_back(start, dial):
+    server, client = start(HEAD + "clusters: [{id: a, agents: [x]}, {id: b, agents: [y]}]\n")
     client.create("p1", 4, cluster_id="b")
     until(lambda: client.status("p1").ready_state == pb.PS_ACTIVE, "it is there")
-    server.kill()
-    (server.folder / "config.yaml").write_text(HEAD + "clusters: [{id: a, agents: [x]}]\n")
-    server.start()
+    server.restart(HEAD + "clusters: [{id: a, agents: [x]}]\n")
     client = dial(server.target)
     assert client.status("p1").ready_state == pb.PS_ERROR
     reload(server, HEAD + "clusters: [{id: a, agents: [x]}, {id: b, agents: [y]}]\n")
@@ -155,14 +148,12 @@ def test_partitions_whose_hardware_comes_back(serve, dial):
     until(lambda: client.status("p1").ready_state == pb.PS_ACTIVE, "a reset brings it back")
 
 
-def test_calls_continue_meanwhile(serve, dial):
+def test_calls_continue_meanwhile(start):
     more = HEAD + ("secure: false\nusers: [{id: u, access-key: some-key-1, allocations: [half]}]\nclusters:\n"
                    "  - {id: cl1, agents: 8, allocations: [{id: half, agents: [ag5, ag6]}]}\n  - {id: cl2}\n")
-    server = serve(ONE)
-    client = dial(server.target)
+    server, client = start(ONE)
     for number in range(100):
-        (server.folder / "config.yaml").write_text(ONE if number % 2 else more)
-        server.process.send_signal(signal.SIGHUP)
+        server.reload(ONE if number % 2 else more)
         client.create(f"p{number}", 4)
         assert client.status(f"p{number}").partition_id == f"p{number}"
         client.remove(f"p{number}")
@@ -180,9 +171,8 @@ def test_a_last_wish_is_no_trouble(serve):
         assert server.process.wait(DEADLINE_S) in (0, -signal.SIGHUP), server.log()
 
 
-def test_without_a_file_nothing_changes(serve, dial):
-    server = serve()
-    client = dial(server.target)
+def test_without_a_file_nothing_changes(start):
+    server, client = start()
     client.create("p1", 64)
     server.process.send_signal(signal.SIGHUP)
     until(lambda: "configuration reloaded" in server.log(), "it says so")

@@ -1,22 +1,20 @@
 """Secure mode of vipu-server: who may call, and what they see. TLS at the server's configuration."""
 
 import re
-import subprocess
 
 import grpc
 import pytest
 
 from certificates import Authority
 from generic import Client, pb
-from programs import DEADLINE_S, program, until
+from programs import run_program, until
 
 ALICE, BOB, CAROL = "alice-key-685X_K4uC", "bob-key-685X_K4uC", "carol-key-685X_K4uC"
 
 
 def hashed(key):
     """As an admin gets the line for the configuration."""
-    done = subprocess.run([program("vipu-server"), "--hash-key"], input=key + "\n", capture_output=True, text=True,
-                          timeout=DEADLINE_S)
+    done = run_program("vipu-server", "--hash-key", input=key + "\n")
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -180,8 +178,7 @@ def test_secure_on_the_command_line(tmp_path, serve, dial):
     """vipu-server --secure [D]."""
     server = serve(config(tmp_path).replace("secure: true", ""), options=["--secure"])
     assert refused(dial(server.target).version)[0] == grpc.StatusCode.UNAUTHENTICATED
-    bare = subprocess.run([program("vipu-server"), "--secure", "--storage", str(tmp_path / "none.db")],
-                          capture_output=True, text=True, timeout=DEADLINE_S)
+    bare = run_program("vipu-server", "--secure", "--storage", str(tmp_path / "none.db"))
     assert bare.returncode == 1 and "--secure requires at least one user" in bare.stderr
 
 
@@ -203,8 +200,7 @@ def test_keys_in_cleartext_are_warned_of(secure):
 def test_hashes_are_salted_and_bad_keys_refused():
     assert hashed(ALICE) != hashed(ALICE) and ALICE not in hashed(ALICE)
     for key in ("", "short", "with blank inside", "x" * 513):
-        done = subprocess.run([program("vipu-server"), "--hash-key"], input=key, capture_output=True, text=True,
-                              timeout=DEADLINE_S)
+        done = run_program("vipu-server", "--hash-key", input=key)
         assert done.returncode == 1 and "8 to 512 printable" in done.stderr and not done.stdout
         assert not key or key not in done.stderr
 

@@ -11,7 +11,7 @@ import pytest
 import rawh2
 from certificates import LOCAL
 from generic import pb
-from programs import DEADLINE_S, Answerer, program
+from programs import DEADLINE_S, Answerer, run_program
 
 
 @pytest.fixture
@@ -156,8 +156,7 @@ def test_files_that_do_not_serve(certificate, tmp_path, pem, key, parts):
     for name, content in (("pem", pem), ("key", key)):
         if content is not None:
             (tmp_path / name).write_bytes(certificate.pem.read_bytes() if content == "good" else content)
-    done = subprocess.run([program("../tests/unit/vipu/vipu-answerer"), str(tmp_path / "pem"), str(tmp_path / "key")],
-                          capture_output=True, text=True, timeout=DEADLINE_S)
+    done = run_program("../tests/unit/vipu/vipu-answerer", str(tmp_path / "pem"), str(tmp_path / "key"))
     lines = done.stdout.splitlines()
     assert done.returncode == 1 and len(lines) == len(parts)
     assert all(part in line for part, line in zip(parts, lines))
@@ -167,6 +166,5 @@ def test_a_key_with_a_passphrase_is_not_asked_for(certificate, tmp_path):
     locked = tmp_path / "locked.key"
     subprocess.run(["openssl", "ec", "-in", str(certificate.key), "-aes128", "-passout", "pass:secret", "-out", str(locked)],
                    check=True, capture_output=True)
-    done = subprocess.run([program("../tests/unit/vipu/vipu-answerer"), str(certificate.pem), str(locked)],
-                          capture_output=True, text=True, timeout=DEADLINE_S, stdin=subprocess.DEVNULL)
+    done = run_program("../tests/unit/vipu/vipu-answerer", str(certificate.pem), str(locked), stdin=subprocess.DEVNULL)
     assert done.returncode == 1 and "without a passphrase" in done.stdout

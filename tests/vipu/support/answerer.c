@@ -7,7 +7,6 @@
  * prints "reloaded", or each problem. A user id of "hold" is answered after the next SIGUSR1. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/core/mem.h"
 #include "base/core/str.h"

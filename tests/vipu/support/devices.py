@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from generic import pb, services
-from programs import DEADLINE_S, program, until
+from programs import DEADLINE_S, program, run_program, until
 
 
 class Desk:
@@ -37,8 +37,7 @@ class Desk:
                 **self.variables, **(more or {})}
 
     def run(self, name, *words, env=None, **options):
-        return subprocess.run([program(name), *words], env=self.environment(env), capture_output=True, text=True,
-                              timeout=DEADLINE_S, **options)
+        return run_program(name, *words, env=self.environment(env), **options)
 
     def info(self, *words, **options):
         return self.run("gc-info", *words, **options)

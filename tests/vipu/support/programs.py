@@ -17,6 +17,12 @@ def program(name, room="vipu"):
     return str(path)
 
 
+def run_program(name, *words, **options):
+    """The program with these words, to its end; options are those of subprocess.run."""
+    return subprocess.run([program(name), *words],
+                          **{"capture_output": True, "text": True, "timeout": DEADLINE_S, **options})
+
+
 def until(condition, what, deadline_s=DEADLINE_S):
     """Polls until the condition is true, and returns its value."""
     end = time.monotonic() + deadline_s
@@ -67,6 +73,20 @@ class Server:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def restart(self, config=None):
+        """After kill -9, with another configuration if one is given. Its port is another one."""
+        self.kill()
+        if config:
+            self.write_config(config)
+        self.start()
+
+    def reload(self, config):
+        self.write_config(config)
+        self.process.send_signal(signal.SIGHUP)
+
+    def write_config(self, config):
+        (self.folder / "config.yaml").write_text(config)
 
     def stop(self):
         if self.process.poll() is None:

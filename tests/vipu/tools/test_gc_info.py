@@ -330,12 +330,11 @@ def put_faults(server, text):
         assert answer.status == 200
 
 
-def test_an_agent_in_error_until_the_reset(serve, dial, desk):  # noqa: F811
+def test_an_agent_in_error_until_the_reset(start, desk):  # noqa: F811
     """Seed 003, 2.10.2: "If you cannot see a list of available devices, then one or more agents in the partition might be in
     error state. Try resetting the partition with vipu reset partition"; issue: nothing is listed until the reset.
     On record: an empty device list points at an agent in error, and reset partition is the cure."""
-    server = serve(QUICK + "admin-listen: 127.0.0.1:0\nauto-reset-retries: 0\n")
-    client = dial(server.target)
+    server, client = start(QUICK + "admin-listen: 127.0.0.1:0\nauto-reset-retries: 0\n")
     client.create("p1", 8, reconfigurable=True)
     client.create("p2", 4)
     wait_active(client, "p1", "p2")

@@ -23,6 +23,16 @@ def p1(desk, tmp_path):  # noqa: F811
     return desk
 
 
+def start_p1(serve, dial, desk, size):  # noqa: F811
+    """The client of a new server with an active partition p1, at which the desk looks."""
+    target = serve(QUICK).target
+    client = dial(target)
+    client.create("p1", size, reconfigurable=True)
+    wait_active(client, "p1")
+    desk.point_at(target, "p1")
+    return client
+
+
 def rows(text):
     """The cells of every line that has some."""
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
@@ -31,11 +41,7 @@ def rows(text):
 def test_the_boxes(serve, dial, desk):  # noqa: F811
     """gc-monitor heads its box with Partition: p1 (gcd:0) [active] has 8 reconfigurable IPUs; reference, 6.4: columns "IPU-M | Serial | IPU-M
     SW | Server version | ICU FW | Type | ID | IPU# | Routing"; a rule between machines; "No attached processes"."""
-    target = serve(QUICK).target
-    client = dial(target)
-    client.create("p1", 8, reconfigurable=True)
-    wait_active(client, "p1")
-    desk.point_at(target, "p1")
+    start_p1(serve, dial, desk, 8)
     text = good(desk.monitor())
     lines = rows(text)
     assert lines[0] == ["gc-monitor", "Partition: p1 (gcd:0) [active] has 8 reconfigurable IPUs"]
@@ -99,11 +105,7 @@ def test_one_of_many_programs_gets_the_device(p1):
 
 def test_sensors(serve, dial, desk):  # noqa: F811
     """Reference, 6.4: "Sensors need GCDA_MONITOR=1 in the application"; unknown values are N/A."""
-    target = serve(QUICK).target
-    client = dial(target)
-    client.create("p1", 4, reconfigurable=True)
-    wait_active(client, "p1")
-    desk.point_at(target, "p1")
+    start_p1(serve, dial, desk, 4)
     desk.attach("p1", 0, 1, env={"GCDA_MONITOR": "1"})
     assert rows(good(desk.monitor("--no-card-info")))[2][4:] == ["0", "1330MHz", "N/A", "N/A", "N/A"]
 
@@ -152,11 +154,7 @@ def test_all_partitions(serve, dial, desk):  # noqa: F811
 
 def test_json(serve, dial, desk):  # noqa: F811
     """gc-monitor takes --no-card-info, --all-partitions and --json, whose top level is an object."""
-    target = serve(QUICK).target
-    client = dial(target)
-    client.create("p1", 4, reconfigurable=True)
-    wait_active(client, "p1")
-    desk.point_at(target, "p1")
+    start_p1(serve, dial, desk, 4)
     holder = desk.attach("p1", 2, 2)
     (entry,) = json.loads(good(desk.monitor("--no-card-info", "--all-partitions", "--json")))["partitions"]
     assert (entry["partition"], entry["gcd"], entry["active"], entry["reconfigurable"]) == ("p1", 0, True, True)

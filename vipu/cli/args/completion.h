@@ -19,11 +19,7 @@ struct completion {
 void completion_of(const struct strv *words, struct completion *ret);
 void completion_add_id(struct completion *completion, const char *id);
 void completion_release(struct completion *completion);
+DEFINE_AUTO(completion);
 
 /* The script for a shell ("bash", "zsh", "fish"); NULL for any other. */
 const char *completion_script(const char *shell);
-
-static inline void completion_auto(struct completion *completion)
-{
-    completion_release(completion);
-}

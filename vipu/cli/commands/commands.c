@@ -173,29 +173,21 @@ bool command_server_version(struct command_context *c, struct err *err)
 
 bool command_run(enum command_name name, struct command_context *c, struct err *err)
 {
-    switch (name) {
-    case COMMAND_LIST_PARTITIONS:
-        return list_partitions(c, err);
-    case COMMAND_LIST_ALLOCATIONS:
-        return inventory_list_allocations(c, err);
-    case COMMAND_LIST_CLUSTERS:
-        return inventory_list_clusters(c, err);
-    case COMMAND_LIST_IPU_ATTRS:
-        return list_ipu_attrs(c, err);
-    case COMMAND_CREATE_PARTITION:
-        return create(c, err);
-    case COMMAND_GET_PARTITION:
-        return get_partition(c, err);
-    case COMMAND_GET_ALLOCATION:
-        return inventory_get_allocation(c, err);
-    case COMMAND_GET_CLUSTER:
-        return inventory_get_cluster(c, err);
-    case COMMAND_RESET_PARTITION:
-        return reset(c, err);
-    case COMMAND_REMOVE_PARTITION:
-        return remove_partition(c, err);
-    case COMMAND_COMPLETION: /* needs no controller: main prints it */
-        break;
-    }
-    return err_set(err, ERR_INTERNAL, "command %d has no code", (int)name);
+    static bool (*const run[])(struct command_context * c, struct err * err) = {
+        [COMMAND_LIST_PARTITIONS] = list_partitions,
+        [COMMAND_LIST_ALLOCATIONS] = inventory_list_allocations,
+        [COMMAND_LIST_CLUSTERS] = inventory_list_clusters,
+        [COMMAND_LIST_IPU_ATTRS] = list_ipu_attrs,
+        [COMMAND_CREATE_PARTITION] = create,
+        [COMMAND_GET_PARTITION] = get_partition,
+        [COMMAND_GET_ALLOCATION] = inventory_get_allocation,
+        [COMMAND_GET_CLUSTER] = inventory_get_cluster,
+        [COMMAND_RESET_PARTITION] = reset,
+        [COMMAND_REMOVE_PARTITION] = remove_partition,
+        [COMMAND_COMPLETION] = NULL, /* needs no controller: main prints it */
+    };
+
+    if (!run[name])
+        return err_set(err, ERR_INTERNAL, "command %d has no code", (int)name);
+    return run[name](c, err);
 }

@@ -1,7 +1,6 @@
 #include "vipu/cli/commands/partition_index.h"
 
 #include "base/core/mem.h"
-#include "vipu/model/shape.h"
 
 static void list_ipus(uint32_t domain, uint32_t first, struct vipu_requirements *r,
                       struct vipu_ipu **ret_ipus)

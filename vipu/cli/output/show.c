@@ -31,11 +31,6 @@ static const char *sync_text(enum vipu_sync_type type)
     return "UNDEFINED";
 }
 
-static const char *gateway_text(enum vipu_gateway_routing routing)
-{
-    return routing == VIPU_GATEWAY_UNDEFINED ? "UNDEFINED" : vipu_gateway_routing_name(routing);
-}
-
 static void put_ipu(cJSON *list, const struct vipu_ipu *ipu)
 {
     cJSON *object = json_push_take(list, json_object());
@@ -58,7 +53,8 @@ static cJSON *partition_json(const struct vipu_partition *p)
     for (uint32_t i = 0; i < p->size; i++)
         put_ipu(ipus, &p->ipus[i]);
     put_enum(spec, "ipulink_routing_type", "IRT", vipu_routing_name(p->routing));
-    put_enum(spec, "gw_routing_type", "GRT", gateway_text(p->gateway_routing));
+    put_enum(spec, "gw_routing_type", "GRT",
+             p->gateway_routing ? vipu_gateway_routing_name(p->gateway_routing) : "UNDEFINED");
     put_enum(spec, "sync_type", "ST", sync_text(p->sync_type));
     json_put_i64(spec, "num_gcds", p->num_gcds);
     json_put_i64(spec, "num_replicas", p->num_replicas);
@@ -128,50 +124,32 @@ void show_partitions(const struct vipu_partitions *list, enum show_layout layout
 
 static void partition_rows(struct table *table, const struct vipu_partition *p)
 {
-    table_add(table, "Partition ID");
-    table_add(table, p->id);
-    table_add(table, "Cluster");
-    table_add(table, p->cluster_id);
-    table_add(table, "Allocation");
-    table_add(table, p->allocation_id);
-    table_add(table, "Size");
-    table_addf(table, "%u", p->size);
-    table_add(table, "ILDs");
-    table_addf(table, "%u", p->num_ilds);
-    table_add(table, "GCDs");
-    table_addf(table, "%u", p->num_gcds);
-    table_add(table, "Replicas");
-    table_addf(table, "%u", p->num_replicas);
-    table_add(table, "Reconfigurable");
-    table_add(table, p->reconfigurable ? "true" : "false");
-    table_add(table, "Sync Type");
-    table_add(table, vipu_sync_type_name(p->sync_type));
-    table_add(table, "GW Routing");
-    table_add(table, vipu_gateway_routing_name(p->gateway_routing));
-    table_add(table, "ILD Routing");
-    table_add(table, vipu_routing_name(p->routing));
-    table_add(table, "IPUoF server version");
-    table_add(table, p->ipuof_server_version);
+    table_add_pair(table, "Partition ID", p->id);
+    table_add_pair(table, "Cluster", p->cluster_id);
+    table_add_pair(table, "Allocation", p->allocation_id);
+    table_add_number(table, "Size", p->size);
+    table_add_number(table, "ILDs", p->num_ilds);
+    table_add_number(table, "GCDs", p->num_gcds);
+    table_add_number(table, "Replicas", p->num_replicas);
+    table_add_pair(table, "Reconfigurable", p->reconfigurable ? "true" : "false");
+    table_add_pair(table, "Sync Type", vipu_sync_type_name(p->sync_type));
+    table_add_pair(table, "GW Routing", vipu_gateway_routing_name(p->gateway_routing));
+    table_add_pair(table, "ILD Routing", vipu_routing_name(p->routing));
+    table_add_pair(table, "IPUoF server version", p->ipuof_server_version);
 }
 
 static void status_rows(struct table *table, const struct vipu_status *status)
 {
     char when[TIMEFMT_RFC3339_SIZE];
 
-    table_add(table, "State");
-    table_add(table, vipu_ready_state_name(status->ready_state));
-    table_add(table, "Operation");
-    table_add(table, vipu_operation_state_name(status->operation_state));
+    table_add_pair(table, "State", vipu_ready_state_name(status->ready_state));
+    table_add_pair(table, "Operation", vipu_operation_state_name(status->operation_state));
     table_add(table, "Auto-reset retries");
     table_addf(table, "%u of %u", status->auto_reset_retry_count, status->max_auto_reset_retries);
-    if (status->last_auto_reset_unix_s) {
-        table_add(table, "Last auto-reset");
-        table_add(table, timefmt_rfc3339(status->last_auto_reset_unix_s, when));
-    }
-    for (size_t i = 0; i < status->error_count; i++) {
-        table_add(table, "Error");
-        table_add(table, status->errors[i]);
-    }
+    if (status->last_auto_reset_unix_s)
+        table_add_pair(table, "Last auto-reset", timefmt_rfc3339(status->last_auto_reset_unix_s, when));
+    for (size_t i = 0; i < status->error_count; i++)
+        table_add_pair(table, "Error", status->errors[i]);
 }
 
 static cJSON *status_json(const struct vipu_status *status)

@@ -149,20 +149,12 @@ static cJSON *capacity_json(const struct vipu_capacity *capacity)
 
 static void capacity_rows(struct table *table, const struct vipu_capacity *capacity)
 {
-    table_add(table, "IPUs");
-    table_addf(table, "%u", capacity->total_ipus);
-    table_add(table, "Free IPUs");
-    table_addf(table, "%u", capacity->free_ipus);
+    table_add_number(table, "IPUs", capacity->total_ipus);
+    table_add_number(table, "Free IPUs", capacity->free_ipus);
     for (size_t i = 0; i < capacity->fit_count; i++) {
         table_addf(table, "Available (size %u)", capacity->fits[i].size);
         table_addf(table, "%u", capacity->fits[i].count);
     }
-}
-
-static void name_row(struct table *table, const char *key, const char *value)
-{
-    table_add(table, key);
-    table_add(table, value);
 }
 
 static void show_json_take(const char *key, cJSON *noun, const struct vipu_capacity *capacity,
@@ -189,9 +181,9 @@ void show_allocation(const struct vipu_allocation_entry *allocation, const struc
     }
     add_agents(&allocation->agents, &agents);
     table_init(&table, attributes);
-    name_row(&table, "Allocation ID", allocation->id);
-    name_row(&table, "Cluster", allocation->cluster_id);
-    name_row(&table, "Agents", str_text(&agents));
+    table_add_pair(&table, "Allocation ID", allocation->id);
+    table_add_pair(&table, "Cluster", allocation->cluster_id);
+    table_add_pair(&table, "Agents", str_text(&agents));
     capacity_rows(&table, capacity);
     table_print(&table, out);
 }
@@ -208,12 +200,11 @@ void show_cluster(const struct vipu_cluster_entry *cluster, const struct vipu_ca
     }
     add_cluster_agents(cluster, &agents);
     table_init(&table, attributes);
-    name_row(&table, "Cluster", cluster->id);
-    table_add(&table, "ILDs");
-    table_addf(&table, "%zu", cluster->domain_count);
-    name_row(&table, "Topology", cluster->topology);
-    name_row(&table, "Cluster Topology", cluster->cluster_topology);
-    name_row(&table, "Agents", str_text(&agents));
+    table_add_pair(&table, "Cluster", cluster->id);
+    table_add_number(&table, "ILDs", cluster->domain_count);
+    table_add_pair(&table, "Topology", cluster->topology);
+    table_add_pair(&table, "Cluster Topology", cluster->cluster_topology);
+    table_add_pair(&table, "Agents", str_text(&agents));
     capacity_rows(&table, capacity);
     table_print(&table, out);
 }

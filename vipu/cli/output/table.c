@@ -39,6 +39,18 @@ void table_addf(struct table *table, const char *fmt, ...)
     table_add(table, text);
 }
 
+void table_add_pair(struct table *table, const char *key, const char *value)
+{
+    table_add(table, key);
+    table_add(table, value);
+}
+
+void table_add_number(struct table *table, const char *key, size_t value)
+{
+    table_add(table, key);
+    table_addf(table, "%zu", value);
+}
+
 static size_t width_of(const struct table *table, size_t column)
 {
     size_t width = 0;

@@ -14,10 +14,8 @@ struct table {
 void table_init(struct table *table, const char *const *heading); /* ends with NULL */
 void table_add(struct table *table, const char *cell);            /* from left to right, row by row */
 void table_addf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_add_pair(struct table *table, const char *key, const char *value); /* a row of two cells */
+void table_add_number(struct table *table, const char *key, size_t value);
 void table_print(const struct table *table, struct str *out);
 void table_release(struct table *table);
-
-static inline void table_auto(struct table *table)
-{
-    table_release(table);
-}
+DEFINE_AUTO(table);

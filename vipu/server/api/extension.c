@@ -45,15 +45,13 @@ static uint64_t seen_of(const struct vipu_cluster *cluster, const struct user *u
     return seen;
 }
 
-static const char *links_of(const struct vipu_cluster *cluster)
-{
-    return cluster->switched ? "switched" : cluster->looped ? "looped" : "unlooped";
-}
-
 static void put_cluster(const struct vipu_cluster *cluster, const struct user *user, struct str *out)
 {
     AUTO(mem) char *topology = mem_strdup(cluster->torus ? "torus" : "mesh");
-    AUTO(mem) char *links = mem_strdup(links_of(cluster));
+    AUTO(mem)
+    char *links = mem_strdup(cluster->switched ? "switched"
+                             : cluster->looped ? "looped"
+                                               : "unlooped");
     struct vipu_cluster_entry entry = {.id = cluster->id,
                                        .topology = topology,
                                        .cluster_topology = links,

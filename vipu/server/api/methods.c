@@ -31,11 +31,6 @@ struct methods {
     int64_t next_denial_ms; /* when an unauthenticated call may be logged again */
 };
 
-static void refuse(struct rpc *rpc, const struct err *err)
-{
-    rpc_refuse(rpc, grpc_status_of_kind(err->kind), err->msg);
-}
-
 static const struct fault_quirks *quirks_of(const struct methods *m)
 {
     return &fault_injector_faults(m->injector)->quirks;
@@ -320,7 +315,7 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
     else if (!authenticate(m, rpc))
         rpc_refuse(rpc, GRPC_UNAUTHENTICATED, "secure mode: user ID and access key required");
     else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))
-        refuse(rpc, &err);
+        rpc_refuse(rpc, grpc_status_of_kind(err.kind), err.msg);
 }
 
 static const char *name_of(size_t method)

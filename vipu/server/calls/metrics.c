@@ -25,13 +25,13 @@ void metrics_count_call(struct metrics *metrics, size_t method, int status, uint
     openmetrics_observe(&m->durations, duration_us);
 }
 
-static void put_build(const void *ctx, const char *name, struct str *out)
+static void put_build(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     (void)ctx;
-    str_addf(out, "%s_info{version=\"%s\"} 1\n", name, IPU_OPERATOR_VERSION);
+    str_addf(out, "%s_info{version=\"%s\"} 1\n", family->name, IPU_OPERATOR_VERSION);
 }
 
-static void put_partitions(const void *ctx, const char *name, struct str *out)
+static void put_partitions(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
     static const enum vipu_ready_state states[] = {VIPU_READY_PENDING, VIPU_READY_ACTIVE, VIPU_READY_ERROR,
@@ -42,25 +42,22 @@ static void put_partitions(const void *ctx, const char *name, struct str *out)
 
         for (size_t i = 0; i < v->controller->count; i++)
             count += v->controller->list[i]->partition.ready_state == states[s];
-        str_addf(out, "%s{state=\"%s\"} %zu\n", name, vipu_ready_state_name(states[s]), count);
+        str_addf(out, "%s{state=\"%s\"} %zu\n", family->name, vipu_ready_state_name(states[s]), count);
     }
 }
 
-static struct vipu_usage room_of(const struct view *v, const struct vipu_cluster *cluster)
-{
-    return vipu_allocator_usage(&v->controller->allocator, cluster, &cluster->allocations[0]);
-}
-
-static void put_ipus(const void *ctx, const char *name, struct str *out)
+static void put_ipus(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
     for (size_t c = 0; c < v->controller->clusters->count; c++) {
         const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
-        struct vipu_usage room = room_of(v, cluster);
+        struct vipu_usage usage =
+            vipu_allocator_usage(&v->controller->allocator, cluster, &cluster->allocations[0]);
 
-        str_addf(out, "%s{cluster=\"%s\",state=\"free\"} %u\n", name, cluster->id, room.free);
-        str_addf(out, "%s{cluster=\"%s\",state=\"partitioned\"} %u\n", name, cluster->id, room.taken);
-        str_addf(out, "%s{cluster=\"%s\",state=\"failed\"} %u\n", name, cluster->id, room.failed);
+        str_addf(out, "%s{cluster=\"%s\",state=\"free\"} %u\n", family->name, cluster->id, usage.free);
+        str_addf(out, "%s{cluster=\"%s\",state=\"partitioned\"} %u\n", family->name, cluster->id,
+                 usage.taken);
+        str_addf(out, "%s{cluster=\"%s\",state=\"failed\"} %u\n", family->name, cluster->id, usage.failed);
     }
 }
 
@@ -73,17 +70,17 @@ static uint32_t largest_of(const struct view *v, const struct vipu_cluster *clus
     return r.size;
 }
 
-static void put_largest(const void *ctx, const char *name, struct str *out)
+static void put_largest(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
     for (size_t c = 0; c < v->controller->clusters->count; c++) {
         const struct vipu_cluster *cluster = &v->controller->clusters->items[c];
 
-        str_addf(out, "%s{cluster=\"%s\"} %u\n", name, cluster->id, largest_of(v, cluster));
+        str_addf(out, "%s{cluster=\"%s\"} %u\n", family->name, cluster->id, largest_of(v, cluster));
     }
 }
 
-static void put_calls(const void *ctx, const char *name, struct str *out)
+static void put_calls(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
     for (size_t m = 0; m < v->metrics->method_count; m++) {
@@ -91,46 +88,46 @@ static void put_calls(const void *ctx, const char *name, struct str *out)
 
         for (int s = 0; s < (int)METRICS_STATUSES; s++)
             if (method->calls[s] || s == GRPC_OK)
-                str_addf(out, "%s_total{method=\"%s\",status=\"%s\"} %llu\n", name, method->name,
+                str_addf(out, "%s_total{method=\"%s\",status=\"%s\"} %llu\n", family->name, method->name,
                          grpc_status_name(s), (unsigned long long)method->calls[s]);
     }
 }
 
-static void put_durations(const void *ctx, const char *name, struct str *out)
+static void put_durations(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
 
     for (size_t m = 0; m < v->metrics->method_count; m++) {
         AUTO(mem) char *labels = mem_printf("method=\"%s\"", v->metrics->methods[m].name);
 
-        openmetrics_put_histogram(name, labels, &v->metrics->methods[m].durations, out);
+        openmetrics_put_histogram(family->name, labels, &v->metrics->methods[m].durations, out);
     }
 }
 
-static void put_commits(const void *ctx, const char *name, struct str *out)
+static void put_commits(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
-    str_addf(out, "%s_total %llu\n", name, (unsigned long long)v->metrics->storage_commits);
+    str_addf(out, "%s_total %llu\n", family->name, (unsigned long long)v->metrics->storage_commits);
 }
 
-static void put_reloads(const void *ctx, const char *name, struct str *out)
+static void put_reloads(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
-    str_addf(out, "%s_total{result=\"taken\"} %llu\n", name, (unsigned long long)v->metrics->reloads);
-    str_addf(out, "%s_total{result=\"refused\"} %llu\n", name,
+    str_addf(out, "%s_total{result=\"taken\"} %llu\n", family->name, (unsigned long long)v->metrics->reloads);
+    str_addf(out, "%s_total{result=\"refused\"} %llu\n", family->name,
              (unsigned long long)v->metrics->refused_reloads);
 }
 
 static const struct openmetrics_family families[] = {
-    {"vipu_build", "info", "Version of vipu-server", put_build},
-    {"vipu_partitions", "gauge", "Partitions by ready state", put_partitions},
-    {"vipu_ipus", "gauge", "IPUs of a cluster by state", put_ipus},
-    {"vipu_largest_free_block_ipus", "gauge",
-     "Size of the largest partition that fits into one IPU-Link domain", put_largest},
-    {"vipu_calls", "counter", "Calls by method and gRPC status", put_calls},
-    {"vipu_call_duration_seconds", "histogram", "Duration of calls", put_durations},
-    {"vipu_storage_commits", "counter", "Transactions written to the storage", put_commits},
-    {"vipu_config_reloads", "counter", "Configuration reloads by result", put_reloads},
+    OPENMETRICS_FAMILY("vipu_build", "info", "Version of vipu-server", put_build),
+    OPENMETRICS_FAMILY("vipu_partitions", "gauge", "Partitions by ready state", put_partitions),
+    OPENMETRICS_FAMILY("vipu_ipus", "gauge", "IPUs of a cluster by state", put_ipus),
+    OPENMETRICS_FAMILY("vipu_largest_free_block_ipus", "gauge",
+                       "Size of the largest partition that fits into one IPU-Link domain", put_largest),
+    OPENMETRICS_FAMILY("vipu_calls", "counter", "Calls by method and gRPC status", put_calls),
+    OPENMETRICS_FAMILY("vipu_call_duration_seconds", "histogram", "Duration of calls", put_durations),
+    OPENMETRICS_FAMILY("vipu_storage_commits", "counter", "Transactions written to the storage", put_commits),
+    OPENMETRICS_FAMILY("vipu_config_reloads", "counter", "Configuration reloads by result", put_reloads),
 };
 
 void metrics_put(const struct metrics *metrics, const struct controller *controller, struct str *out)

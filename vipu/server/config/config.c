@@ -89,13 +89,6 @@ static void take_tls(struct settings_reader *r, struct server_config *config)
         settings_add_error(r, node, "tls requires both certificate and key");
 }
 
-static void take_users(struct settings_reader *r, struct server_config *config)
-{
-    config_read_users(r, &config->clusters, &config->users);
-    if (config->secure && config->users.count == 0)
-        settings_add_error(r, json_at(r->doc.root, "secure"), "secure mode requires at least one user");
-}
-
 static void take_all(struct settings_reader *r, struct server_config *config)
 {
     const cJSON *limits = json_at(r->doc.root, "limits");
@@ -105,7 +98,9 @@ static void take_all(struct settings_reader *r, struct server_config *config)
     if (limits)
         (void)settings_read(r, limits, limit_settings, config);
     config_read_clusters(r, &config->clusters);
-    take_users(r, config);
+    config_read_users(r, &config->clusters, &config->users);
+    if (config->secure && config->users.count == 0)
+        settings_add_error(r, json_at(r->doc.root, "secure"), "secure mode requires at least one user");
     faults_read_node(r, json_at(r->doc.root, "faults"), &config->clusters, &config->faults);
 }
 

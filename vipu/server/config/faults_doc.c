@@ -233,16 +233,11 @@ static void put_rows(cJSON *object, const struct setting *rows, const void *rule
     }
 }
 
-static cJSON *list_of(cJSON *object, const char *key)
+static cJSON *push_rule(cJSON *object, const char *key)
 {
     cJSON *list = json_at_mut(object, key);
 
-    return list ? list : json_put_array(object, key);
-}
-
-static cJSON *push_rule(cJSON *object, const char *key)
-{
-    return json_push_take(list_of(object, key), json_object());
+    return json_push_take(list ? list : json_put_array(object, key), json_object());
 }
 
 static void put_rules(cJSON *object, const struct faults *faults, int64_t now_ms)

@@ -1,7 +1,6 @@
 #include "vipu/server/controller/faults.h"
 
 #include "base/core/mem.h"
-#include "base/core/str.h"
 
 void faults_release(struct faults *faults)
 {

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
+
 #define FAULTS_ALWAYS UINT32_MAX /* a rule without end; an agent with all of its IPUs */
 #define FAULTS_MAX_RULES 256u    /* of each kind */
 
@@ -96,6 +98,7 @@ struct fault_verdict {
 };
 
 void faults_release(struct faults *faults);
+DEFINE_AUTO(faults);
 /* Activates the faults: their times count from here. */
 void faults_begin(struct faults *faults, int64_t now_ms);
 /* When something changes by itself: a stall ends, hardware works again. -1: never. */
@@ -117,8 +120,3 @@ bool faults_have_hardware(const struct faults *faults, int64_t now_ms);
 
 /* '*' matches any number of characters, '?' one. */
 bool fault_pattern_matches(const char *pattern, const char *text);
-
-static inline void faults_auto(struct faults *faults)
-{
-    faults_release(faults);
-}

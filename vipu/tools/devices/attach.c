@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/core/str.h"
 #include "base/core/timefmt.h"
 
 #define SYSTEM_FOLDER "/run/ipuof"
@@ -288,12 +287,6 @@ void attachment_free(struct attachment *attachment)
     mem_free(attachment);
 }
 
-static void add_holder(struct lock_records *holders, const struct lock_record *holder)
-{
-    holders->items = mem_grow(holders->items, holders->count + 1, sizeof(*holders->items));
-    holders->items[holders->count++] = *holder;
-}
-
 bool attach_holders(const char *folder, const char *partition, uint32_t gcd, uint32_t ipu_count,
                     struct lock_records *ret, struct err *err)
 {
@@ -313,7 +306,8 @@ bool attach_holders(const char *folder, const char *partition, uint32_t gcd, uin
         holder = read_holder(fd, ipu);
         if (holder.count > ipu_count - holder.first)
             holder.count = ipu_count - holder.first;
-        add_holder(ret, &holder);
+        ret->items = mem_grow(ret->items, ret->count + 1, sizeof(*ret->items));
+        ret->items[ret->count++] = holder;
         ipu = holder.first + holder.count;
     }
     return true;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/core/err.h"
+#include "base/core/mem.h"
 #include "vipu/tools/devices/device.h"
 #include "vipu/tools/devices/lock_record.h"
 
@@ -47,10 +48,6 @@ void attachment_free(struct attachment *attachment); /* detaches; accepts NULL *
 MUST_USE bool attach_holders(const char *folder, const char *partition, uint32_t gcd, uint32_t ipu_count,
                              struct lock_records *ret, struct err *err);
 void lock_records_release(struct lock_records *holders);
-
-static inline void lock_records_auto(struct lock_records *holders)
-{
-    lock_records_release(holders);
-}
+DEFINE_AUTO(lock_records);
 
 uint64_t attach_pid_space(void); /* this process's own, to compare with a holder's; 0: unknown */

@@ -1,7 +1,6 @@
 #include "vipu/tools/devices/gcd_view.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/doc/json.h"

@@ -56,8 +56,4 @@ const char *gcd_view_routing(const struct gcd_view *view);
 const char *ipu_view_attribute(const struct ipu_view *ipu, const char *key);
 
 void gcd_view_release(struct gcd_view *view);
-
-static inline void gcd_view_auto(struct gcd_view *view)
-{
-    gcd_view_release(view);
-}
+DEFINE_AUTO(gcd_view);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/core/map.h"
+#include "base/core/mem.h"
 #include "vipu/model/agents.h"
 #include "vipu/model/ipuof.h"
 
@@ -17,8 +18,4 @@ void ipu_index_init(struct ipu_index *index, struct vipu_agents *agents);
 const struct vipu_agent_ipu *ipu_index_find(const struct ipu_index *index,
                                             const struct vipu_ipuof_device *device);
 void ipu_index_release(struct ipu_index *index);
-
-static inline void ipu_index_auto(struct ipu_index *index)
-{
-    ipu_index_release(index);
-}
+DEFINE_AUTO(ipu_index);

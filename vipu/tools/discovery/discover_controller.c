@@ -74,17 +74,14 @@ static char *trouble_of(const char *id, const struct vipu_status *status)
     return str_take(&text);
 }
 
-static struct gcd_view without_ipus(const char *id, uint32_t gcd, char *trouble_take)
-{
-    return (struct gcd_view){.partition = mem_strdup(id), .gcd = gcd, .trouble = trouble_take};
-}
-
 static void add_troubled(struct discovery *ret, const char *id, const struct partition_source *source,
                          bool active, char *trouble_take)
 {
-    struct gcd_view view = without_ipus(id, active ? source->gcd : 0, trouble_take);
+    struct gcd_view view = {.partition = mem_strdup(id),
+                            .gcd = active ? source->gcd : 0,
+                            .active = active,
+                            .trouble = trouble_take};
 
-    view.active = active;
     discovery_add_take(ret, &view);
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/core/err.h"
+#include "base/core/mem.h"
 #include "vipu/model/agents.h"
 #include "vipu/tools/devices/gcd_view.h"
 #include "vipu/tools/discovery/partition_source.h"
@@ -32,9 +33,5 @@ MUST_USE bool discover(const struct partition_source *source, const struct disco
                        struct discovery *ret, struct err *err);
 void discovery_add_take(struct discovery *discovery, struct gcd_view *view);
 void discovery_release(struct discovery *discovery);
+DEFINE_AUTO(discovery);
 const struct gcd_view *discovery_active(const struct discovery *discovery); /* NULL: there is none */
-
-static inline void discovery_auto(struct discovery *discovery)
-{
-    discovery_release(discovery);
-}

@@ -23,10 +23,7 @@ static void pairs_release(struct pairs *pairs)
     mem_free(pairs->items);
 }
 
-static inline void pairs_auto(struct pairs *pairs)
-{
-    pairs_release(pairs);
-}
+DEFINE_AUTO(pairs);
 
 static struct vipu_attribute *find(const struct pairs *pairs, const char *key)
 {
@@ -126,14 +123,6 @@ static char *start_time(int64_t unix_s)
     return str_take(&bare);
 }
 
-static void put_lock_record(struct pairs *pairs, const struct lock_record *holder)
-{
-    put_take(pairs, "process start time", start_time(holder->since_unix_s));
-    put(pairs, "user executable", holder->command);
-    put(pairs, "user name", holder->user);
-    put_take(pairs, "user process id", mem_printf("%" PRId64, holder->pid));
-}
-
 static const char *value_of(const struct pairs *pairs, const char *key)
 {
     const struct vipu_attribute *pair = find(pairs, key);
@@ -177,8 +166,12 @@ void attributes_print(const struct gcd_view *view, const struct device *device,
     AUTO(pairs) struct pairs all = {0};
 
     gather(view, device, &all);
-    if (holder)
-        put_lock_record(&all, holder);
+    if (holder) {
+        put_take(&all, "process start time", start_time(holder->since_unix_s));
+        put(&all, "user executable", holder->command);
+        put(&all, "user name", holder->user);
+        put_take(&all, "user process id", mem_printf("%" PRId64, holder->pid));
+    }
     qsort(all.items, all.count, sizeof(*all.items), compare_keys);
     str_addf(out, "id: %" PRIu32 "\ntarget: %s\n", device->id, device->count == 1 ? "Fabric" : "Multi IPU");
     for (size_t i = 0; i < all.count; i++)

@@ -37,11 +37,7 @@ void box_table_add_rule(struct box_table *box); /* between the rows so far and t
 void box_table_print(const struct box_table *box, const struct box_table_span *spans, size_t span_count,
                      struct str *out);
 void box_table_release(struct box_table *box);
+DEFINE_AUTO(box_table);
 
 /* A box of one cell, this wide between its bars; wider when the text is. */
 void box_table_print_line(const char *text, size_t width, struct str *out);
-
-static inline void box_table_auto(struct box_table *box)
-{
-    box_table_release(box);
-}

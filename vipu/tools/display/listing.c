@@ -60,11 +60,6 @@ void listing_chip_ids(const struct gcd_view *view, const struct device *device, 
     }
 }
 
-static uint32_t tiles_of(const struct ipu_view *ipu)
-{
-    return ipu->device.ipu_arch_id == 1 ? TILES_IPU1 : TILES_IPU2;
-}
-
 static void put_tiles(uint32_t tiles, struct str *out)
 {
     str_adds(out, "  ");
@@ -84,7 +79,7 @@ void listing_tiles(const struct gcd_view *view, const struct device *device, str
     for (uint32_t i = device->first; i < device->first + device->count; i++) {
         if (device->count > 1)
             str_addf(out, "Id: [%" PRIu32 "]\n", i);
-        put_tiles(tiles_of(&view->ipus[i]), out);
+        put_tiles(view->ipus[i].device.ipu_arch_id == 1 ? TILES_IPU1 : TILES_IPU2, out);
     }
 }
 

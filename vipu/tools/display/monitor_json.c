@@ -3,7 +3,6 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "base/doc/json.h"
-#include "vipu/tools/display/attributes.h"
 
 static void put_ipu(cJSON *list, const struct gcd_view *view, uint32_t index)
 {

@@ -107,18 +107,13 @@ static void on_call_over(void *ctx, struct channel_call *call)
     finish(call);
 }
 
-static bool is_retired_full(const struct channel *channel)
-{
-    return channel->retired[RETIRED_MAX - 1] != NULL;
-}
-
 /* Called from callbacks of the connection, so nothing is freed here. With too many unfinished connections
  * this one stays in use, and its calls fail as not sent until one of the others is done. */
 static void on_retiring(void *ctx, struct h2_client_conn *conn)
 {
     struct channel *channel = ctx;
 
-    if (conn != channel->conn || is_retired_full(channel))
+    if (conn != channel->conn || channel->retired[RETIRED_MAX - 1])
         return;
     for (size_t i = 0; i < RETIRED_MAX; i++) {
         if (!channel->retired[i]) {

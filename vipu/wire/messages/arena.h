@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/core/mem.h"
+
 struct arena {
     struct arena_chunk *chunks;
     size_t budget; /* bytes left */
@@ -19,8 +21,4 @@ void *arena_alloc(struct arena *arena, size_t size); /* zeroed; NULL beyond the 
 bool arena_charge(struct arena *arena, size_t size);
 void arena_clear(struct arena *arena); /* for the next message: keeps a chunk */
 void arena_release(struct arena *arena);
-
-static inline void arena_auto(struct arena *arena)
-{
-    arena_release(arena);
-}
+DEFINE_AUTO(arena);

@@ -1,7 +1,6 @@
 #include "vipu/wire/messages/extension.h"
 
 #include <extension.pb-c.h>
-#include <stdint.h>
 
 #include "base/core/mem.h"
 #include "vipu/wire/messages/proto.h"

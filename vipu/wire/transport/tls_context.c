@@ -5,7 +5,6 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/io/file.h"

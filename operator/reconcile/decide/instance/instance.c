@@ -7,6 +7,7 @@
 #include "operator/reconcile/decide/instance/instance_pods.h"
 #include "operator/reconcile/decide/instance/instance_recovery.h"
 #include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/run/run.h"
 
 static void count_into_result(const struct pod_summary *pods, struct instance_result *ret)
@@ -24,7 +25,8 @@ void instance_count_pods(const struct job_view *view, const struct instance_view
 
     pod_summary_of(view, inst, &pods);
     for (size_t i = 0; i < inst->stale_count; i++) { /* of an ended instance whose record is gone */
-        if (inst->stale_pods[i]->worker >= view->job->spec.workers_per_instance)
+        if (inst->stale_pods[i]->worker >= view->job->spec.workers_per_instance ||
+            inst->stale_pods[i]->stopped_while_running)
             continue;
         pods.succeeded += inst->stale_pods[i]->phase == POD_SUCCEEDED;
         pods.failed += inst->stale_pods[i]->phase == POD_FAILED;
@@ -37,6 +39,38 @@ static int64_t when_failed_s(const struct failure *failure)
     bool has_ended = failure->pod && failure->pod->finished_s;
 
     return has_ended ? failure->pod->finished_s : failure->at_s;
+}
+
+/* Its IPUs serve nobody as long as its pods cannot start: they are offered to the jobs in the queue, and
+ * given up when one of those is served with them. A pod that has begun may have done work that would be lost.
+ */
+static void offer_ipus(const struct job_view *view, const struct instance_view *inst,
+                       const struct pod_summary *pods, struct plan *plan, const struct instance_result *ret)
+{
+    int64_t since_ms = inst->offered_since_ms ? inst->offered_since_ms : view->now_ms;
+    bool is_due;
+    struct op *op;
+
+    if (!ret->is_stuck || pods->begun)
+        return;
+    is_due = plan_is_due(plan, view->now_ms, since_ms + view->requeue_ms);
+    op = plan_add(plan, OP_OFFER);
+    op->name = mem_strdup(inst->record->name);
+    op->reason = mem_strdup(ret->reason);
+    op->text = mem_strdup(ret->text);
+    op->ready = is_due;
+    op->now = is_due && inst->is_wanted;
+}
+
+/* All of its pods exist. */
+static void decide_with_pods(const struct job_view *view, const struct instance_view *inst,
+                             struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
+{
+    if (view->job->spec.has_launcher)
+        decide_launch(view, inst, pods, plan, ret);
+    else
+        decide_running(view, inst, pods, plan, ret);
+    offer_ipus(view, inst, pods, plan, ret);
 }
 
 static void decide_started(const struct job_view *view, const struct instance_view *inst,
@@ -62,7 +96,7 @@ static void decide_started(const struct job_view *view, const struct instance_vi
         decide_interrupted(view, inst, pods, plan, ret);
     else if (may_have_started_unseen)
         decide_starting(view, inst, pods, plan, ret);
-    else if (is_partly_rejected(inst, pods))
+    else if (inst->is_given_up || is_partly_rejected(inst, pods))
         decide_rejected(view, inst, pods, plan, ret);
     else if (rollout_action != ROLLOUT_NONE && pods->succeeded < view->job->spec.workers_per_instance)
         decide_replaced(view, inst, rollout_action, pods, plan, ret);
@@ -76,10 +110,8 @@ static void decide_started(const struct job_view *view, const struct instance_vi
         decide_pod_recreated(view, inst, pods, plan, ret);
     else if (pods->never_seen)
         decide_starting(view, inst, pods, plan, ret);
-    else if (view->job->spec.has_launcher)
-        decide_launch(view, inst, pods, plan, ret);
     else
-        decide_running(view, inst, pods, plan, ret);
+        decide_with_pods(view, inst, pods, plan, ret);
 }
 
 void instance_decide(const struct job_view *view, const struct instance_view *inst,
@@ -110,6 +142,9 @@ void instance_decide(const struct job_view *view, const struct instance_view *in
     note_unresponsive_controller(view, inst, plan, ret);
     if (!inst->record->started && !pods.never_seen && !pods.record_changed)
         run_patch_record(inst, &pods, plan)->started = true;
-    if (pods.lost_after_ms)
-        plan_again_at(plan, pods.lost_after_ms);
+    if (pods.terminating) {
+        struct hold hold = hold_of_worker(inst->record, pods.terminating);
+
+        (void)hold_is_over(view, &inst->partition, &hold, plan);
+    }
 }

@@ -7,7 +7,7 @@
 
 /* A launcher notices a dead worker before the worker's kubelet reports it. */
 #define CAUSE_SHOWS_S 5
-/* A launcher that has lost a worker exits on its own and logs the cause; after this time its pod is deleted.
+/* A launcher that has lost a worker exits on its own and logs the cause; after this time its pod is stopped.
  */
 #define LAUNCHER_ENDS_S 30
 
@@ -20,7 +20,7 @@ void decide_keys_lost(const struct job_view *view, const struct instance_view *i
     instance_set_result(ret, INSTANCE_RESTARTING, "SecretDeleted",
                         "The agent key Secret of instance %u was deleted; restarting the instance",
                         inst->index);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))
         run_begin_next(inst, pods, plan);
 }
@@ -100,7 +100,7 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
     bool is_alone = launcher && (pods->failure.pod == launcher || pods->failure.witness == launcher) &&
                     !pods->failure.is_disruption;
 
-    if (!launcher || launcher->deleting)
+    if (!launcher || pod_is_ending(launcher))
         return false;
     if (is_alone && !pods->gone &&
         plan_is_within(plan, view->now_ms, view->now_unix_s, launcher->finished_s, CAUSE_SHOWS_S)) {

@@ -3,14 +3,12 @@
 #include "operator/reconcile/decide/instance/instance_partition.h"
 #include "operator/reconcile/decide/instance/instance_prerequisites.h"
 #include "operator/reconcile/decide/instance/instance_recovery.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/run/run.h"
 
 /* How long to keep asking the chosen controller for IPUs that it does not have after all. */
 #define NO_ROOM_MS 10000
-
-/* A kubelet that responds has reported by then that the grace period has passed. */
-#define GRACE_PASSED_S 5
 
 /* ---- before there is a partition ---- */
 
@@ -59,6 +57,14 @@ static struct record *new_record(const struct job_view *view, const struct insta
     return record;
 }
 
+/* They stay for their logs until their names are needed. Returns whether there are any. */
+static bool delete_ended_pods(const struct instance_view *inst, struct plan *plan)
+{
+    for (size_t i = 0; i < inst->stale_count; i++)
+        plan_pod_delete(plan, inst->stale_pods[i]);
+    return inst->stale_count > 0;
+}
+
 static void claim_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                             struct instance_result *ret)
 {
@@ -67,6 +73,12 @@ static void claim_partition(const struct job_view *view, const struct instance_v
     plan_claim(plan, inst->index, true);
     switch (inst->claim) {
     case CLAIM_GRANTED:
+        if (delete_ended_pods(inst, plan)) {
+            ret->is_unanswered = true;
+            instance_set_result(ret, INSTANCE_STARTING, "StoppingOldPods",
+                                "Deleting pods of the previous attempt");
+            return;
+        }
         plan_add(plan, OP_RECORD_CREATE)->record = new_record(view, inst);
         ret->is_unanswered = true;
         instance_set_result(ret, INSTANCE_STARTING, "CreatingPartition",
@@ -74,7 +86,9 @@ static void claim_partition(const struct job_view *view, const struct instance_v
                             ipus == 1 ? "IPU" : "IPUs", inst->granted);
         return;
     case CLAIM_WAITING:
-        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s", inst->wait->text);
+        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s%s%s", inst->wait->text,
+                            instance_was_rejected(view) ? "; the last start failed: " : "",
+                            instance_was_rejected(view) ? view->create_text : "");
         ret->wait = inst->wait;
         return;
     case CLAIM_NONE:
@@ -101,25 +115,29 @@ static bool partition_is_removed(const struct job_view *view, const struct pod *
 
 /* A process on that node can no longer reach a partition of the operator. A pod that still exists after the
  * partition was removed and all timeouts have passed is on a node that does not respond: only its name blocks
- * the new pod. */
-static void delete_stale_pods(const struct job_view *view, const struct instance_view *inst,
-                              struct plan *plan)
+ * the new pod. Returns whether there are pods that have not ended. */
+static bool end_stale_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
+    bool are_left = false;
+
     for (size_t i = 0; i < inst->stale_count; i++) {
         const struct pod *pod = inst->stale_pods[i];
 
+        if (pod_is_terminal(pod))
+            continue;
+        are_left = true;
         if (pod->deleting && !pod_has_stopped(pod, false, false) && partition_is_removed(view, pod, plan))
             plan_pod_drop(plan, pod);
         else
             plan_pod_delete(plan, pod);
     }
+    return are_left;
 }
 
 void decide_without_record(const struct job_view *view, const struct instance_view *inst, struct plan *plan,
                            struct instance_result *ret)
 {
-    if (inst->stale_count) {
-        delete_stale_pods(view, inst, plan);
+    if (end_stale_pods(view, inst, plan)) {
         instance_set_result(ret, INSTANCE_STARTING, "StoppingOldPods",
                             "Waiting for pods of the previous attempt to terminate");
         return;
@@ -187,8 +205,8 @@ static void create_partition(const struct job_view *view, const struct instance_
     if (has_no_capacity(view, inst)) {
         /* No partition was ever created under its first id: it is removed at once, and the id is free for
          * the next try. */
-        mem_free(instance_stop(view, inst, KEEP_FINISHED,
-                               record->attempt ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan));
+        mem_free(
+            instance_stop(view, inst, KEEP_ALL, record->attempt ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan));
         return;
     }
     struct op *op = plan_add(plan, OP_PARTITION_CREATE);
@@ -317,9 +335,7 @@ void decide_starting(const struct job_view *view, const struct instance_view *in
     instance_note_step(view, inst, plan, ret);
     if (!plan_is_due(plan, view->now_ms, inst->partition_since_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;
-    for (size_t i = 0; i < inst->stale_count; i++)
-        plan_pod_delete(plan, inst->stale_pods[i]);
-    if (partition->busy || inst->stale_count || partition->state == PARTITION_UNKNOWN ||
+    if (delete_ended_pods(inst, plan) || partition->busy || partition->state == PARTITION_UNKNOWN ||
         partition->state == PARTITION_PENDING)
         return;
     if (partition->state == PARTITION_ACTIVE && partition->fresh && !has_other_shape(inst))

@@ -1,4 +1,5 @@
 #include "base/core/mem.h"
+#include "operator/api/observed/pod_exit.h"
 #include "operator/api/pod/pod_references.h"
 #include "operator/api/reasons.h"
 #include "operator/reconcile/decide/instance/instance_endpoints.h"
@@ -31,7 +32,7 @@ static void report_failed(const struct job_spec *spec, const struct pod_summary 
 void decide_failed(const struct job_view *view, const struct instance_view *inst,
                    const struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan); /* peers of a failed worker would wait for it indefinitely */
+    run_stop_pods(view, inst, plan); /* peers of a failed worker would wait for it indefinitely */
     report_failed(&view->job->spec, pods, ret);
     if (pods->may_be_running)
         ret->phase = INSTANCE_ENDING;
@@ -54,7 +55,7 @@ void decide_pod_recreated(const struct job_view *view, const struct instance_vie
 {
     instance_set_result(ret, INSTANCE_RESTARTING, "PodDeleted",
                         "A pod of instance %u was deleted; restarting the instance", inst->index);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan) && !must_back_off(view, inst, plan))
         run_begin_next(inst, pods, plan);
 }
@@ -99,17 +100,22 @@ void report_waiting_pod(const struct job_view *view, const struct pod_summary *p
         report_not_prepared(view, not_prepared, ret);
 }
 
+static void report_ended_main(const struct pod *pod, struct instance_result *ret)
+{
+    AUTO(mem) char *how = pod_exit_describe(pod);
+
+    instance_set_result(ret, INSTANCE_ENDING, "Finishing",
+                        "Container %s of pod %s %s; waiting for container %s to exit", pod->failed_container,
+                        pod->name, how, pod->sidecar_still_running);
+}
+
 void report_running(const struct instance_view *inst, const struct pod *with_running_sidecar,
                     struct instance_result *ret)
 {
     if (!with_running_sidecar)
         instance_set_result(ret, INSTANCE_RUNNING, "Running", "Instance %u is running", inst->index);
     else if (with_running_sidecar->exit_code)
-        instance_set_result(
-            ret, INSTANCE_ENDING, "Finishing",
-            "Container %s of pod %s failed with exit code %d; waiting for container %s to exit",
-            with_running_sidecar->failed_container, with_running_sidecar->name,
-            with_running_sidecar->exit_code, with_running_sidecar->sidecar_still_running);
+        report_ended_main(with_running_sidecar, ret);
     else
         instance_set_result(ret, INSTANCE_ENDING, "Finishing",
                             "Main container of pod %s completed; waiting for container %s to exit",
@@ -124,7 +130,7 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
 
     instance_set_result(ret, INSTANCE_STARTING, "RollingUpdate",
                         "Updating instance %u to the new pod template", inst->index);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (rollout_action != ROLLOUT_REPLACE || !run_is_over(view, inst, pods, plan))
         return;
     next = run_begin_next(inst, pods, plan);

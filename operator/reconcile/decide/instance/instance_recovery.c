@@ -2,6 +2,7 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/instance/instance_recovery.h"
 #include "operator/reconcile/decide/instance/instance_restart.h"
+#include "operator/reconcile/decide/run/hold.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/run/run.h"
 
@@ -11,21 +12,20 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
                  struct plan *plan, struct instance_result *ret)
 {
     const struct worker_view *lost = pods->lost;
-    int64_t until = lost->since_ms + view->hold_ms;
+    struct hold hold = hold_of_worker(inst->record, lost);
     AUTO(mem)
     char *name =
         lost->pod_name ? mem_strdup(lost->pod_name) : job_pod_name(view->job, inst->index, pods->lost_index);
 
-    run_delete_pods(view, inst, plan);
-    instance_set_result(ret, INSTANCE_HOLDING, "TerminationUnconfirmed",
-                        "Pod %s on node %s %s; holding partition %s: processes may still use its IPUs", name,
+    hold.pod = name;
+
+    run_stop_pods(view, inst, plan);
+    instance_set_result(ret, INSTANCE_HOLDING, "TerminationUnconfirmed", "Pod %s on node %s %s", name,
                         lost->node ? lost->node : "unknown",
                         lost->state == WORKER_PRESENT ? "has not terminated"
-                                                      : "disappeared without terminating",
-                        inst->record->name);
-    if (view->now_ms < until)
-        plan_again_at(plan, until);
-    else if (pods->may_be_running == 0) /* the others had their own grace period */
+                                                      : "disappeared without terminating");
+    if (hold_is_over(view, &inst->partition, &hold, plan) &&
+        pods->may_be_running == 0) /* the others had their own grace period */
         attempt_begin_next(inst, "TerminationUnconfirmed", pods, plan);
 }
 
@@ -34,7 +34,7 @@ void decide_lost(const struct job_view *view, const struct instance_view *inst, 
 void decide_interrupted(const struct job_view *view, const struct instance_view *inst,
                         struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     instance_set_result(
         ret, INSTANCE_STARTING, "Recovering",
         "The operator restarted while it created pods; the instance starts again with a new partition");
@@ -47,7 +47,7 @@ void decide_interrupted(const struct job_view *view, const struct instance_view 
 void decide_partition_lost(const struct job_view *view, const struct instance_view *inst,
                            struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     instance_set_result(ret, INSTANCE_STARTING, "PartitionLost",
                         "Partition %s changed or failed while pods were starting; the instance starts again "
                         "with a new partition",
@@ -73,14 +73,14 @@ static const char *why_refused(const struct job_view *view, const struct record 
     return record->restarts ? RECORD_PODS_REJECTED : RECORD_RELEASED;
 }
 
-/* The existing pods would wait for the others indefinitely, on IPUs that other jobs could use. Restarts are
- * counted in the record, so a record with restarts is kept. */
+/* The existing pods would wait for the others, or for what they lack, indefinitely, on IPUs that other jobs
+ * could use. Restarts are counted in the record, so a record with restarts is kept. */
 void decide_rejected(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret)
 {
     bool is_over = run_is_over(view, inst, pods, plan);
 
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (is_over)
         attempt_begin_next(inst, why_refused(view, inst->record), pods, plan);
     instance_set_rejected(view, inst, is_over ? INSTANCE_WAITING : INSTANCE_STARTING, plan, ret);
@@ -131,7 +131,7 @@ void decide_partition_failed(const struct job_view *view, const struct instance_
     instance_set_result(ret, INSTANCE_RESTARTING, failure.reason,
                         "%s; restarting instance %u (restart %u of %u)", text, inst->index,
                         inst->record->restarts + 1, view->job->spec.backoff_limit);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (run_is_over(view, inst, pods, plan))
         run_begin_next(inst, pods, plan)->restarts = inst->record->restarts + 1;
 }

@@ -31,7 +31,7 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
 
     instance_set_result(ret, INSTANCE_RESTARTING, "Restarting", "Restarting instance %u (restart %u of %u)",
                         inst->index, inst->record->restarts + 1, view->job->spec.backoff_limit);
-    run_delete_pods(view, inst, plan);
+    run_stop_pods(view, inst, plan);
     if (!run_is_over(view, inst, pods, plan))
         return;
     if (wait_s > 0 && wait_s <= RESTART_MAX_S)

@@ -49,8 +49,8 @@ void instance_set_rejected(const struct job_view *view, const struct instance_vi
                            enum instance_phase phase, struct plan *plan, struct instance_result *ret)
 {
     instance_set_result(ret, phase, view->create_reason,
-                        "Some pods of instance %u were rejected; IPUs released until the next try: %s",
-                        inst->index, view->create_text);
+                        "Instance %u could not start; IPUs released until the next try: %s", inst->index,
+                        view->create_text);
     ret->is_stuck = true;
     if (!plan_is_due(plan, view->now_ms, view->create_rejected_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;

@@ -7,6 +7,7 @@
 #include "base/core/timefmt.h"
 #include "operator/api/job/exit_codes.h"
 #include "operator/api/observed/log_tail.h"
+#include "operator/api/observed/pod_exit.h"
 
 struct failure failure_of_pod(const struct pod *pod)
 {
@@ -31,25 +32,25 @@ struct failure failure_of_disruption(const struct pod *pod)
     };
 }
 
-/* A worker whose node or network is lost reports nothing, and its node is declared lost only minutes later.
- */
+/* A worker whose node or network is lost reports nothing, and its node is declared lost only minutes later. A
+ * worker whose rank was killed for memory runs on, until the operator stops it because of this failure. */
 struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
                                       uint32_t count)
 {
     uint32_t first = launcher->instance * count;
+    const struct worker_view *worker;
     struct lost_worker lost;
-    const struct pod *pod;
 
     if (!log_tail_lost_worker(launcher->message, &lost) || lost.number < first ||
         lost.number - first >= count)
         return (struct failure){0};
-    pod = workers[lost.number - first].pod;
-    if (!pod || pod_is_terminal(pod))
+    worker = &workers[lost.number - first];
+    if (!worker->pod && !worker->pod_name)
         return (struct failure){0};
     return (struct failure){
-        .reason = "WorkerLost",
-        .pod_name = pod->name,
-        .pod = pod,
+        .reason = lost.out_of_memory ? "OOMKilled" : "WorkerLost",
+        .pod_name = worker->pod ? worker->pod->name : worker->pod_name,
+        .pod = worker->pod,
         .witness = launcher,
         .at_s = launcher->failed_s,
         .instance = launcher->instance,
@@ -120,11 +121,39 @@ static const char *taken_how(const char *reason)
 
 static char *lost_sentence(const struct failure *failure)
 {
+    const struct pod *launcher = failure->witness;
+    AUTO(mem) char *how = pod_exit_describe(launcher);
     struct lost_worker lost = {0};
 
-    (void)log_tail_lost_worker(failure->witness->message, &lost);
-    return mem_printf("Launcher pod %s lost worker pod %s: %.*s", failure->witness->name, failure->pod_name,
+    (void)log_tail_lost_worker(launcher->message, &lost);
+    if (lost.out_of_memory)
+        return mem_printf("Worker pod %s ran out of memory: %.*s; launcher pod %s %s", failure->pod_name,
+                          (int)lost.why.len, lost.why.ptr, launcher->name, how);
+    return mem_printf("Launcher pod %s lost worker pod %s: %.*s", launcher->name, failure->pod_name,
                       (int)lost.why.len, lost.why.ptr);
+}
+
+/* mpirun ends with its rank's exit status. */
+static char *rank_sentence(const struct pod *pod, const struct failed_rank *rank)
+{
+    bool is_told = rank->signal || rank->exit_code;
+    AUTO(mem)
+    char *how =
+        is_told ? pod_exit_describe_status(rank->exit_code, rank->signal) : mem_strdup("called MPI_Abort");
+
+    return mem_printf("Rank %u%s%.*s %s; container %s of pod %s exited with code %d", rank->rank,
+                      rank->host.len ? " on " : "", (int)rank->host.len, rank->host.ptr ? rank->host.ptr : "",
+                      how, pod->failed_container, pod->name, pod->exit_code);
+}
+
+static char *container_sentence(const struct pod *pod)
+{
+    AUTO(mem) char *how = pod_exit_describe(pod);
+    struct failed_rank rank;
+
+    if (log_tail_failed_rank(pod->message, &rank))
+        return rank_sentence(pod, &rank);
+    return mem_printf("Container %s of pod %s %s", pod->failed_container, pod->name, how);
 }
 
 char *failure_sentence(const struct failure *failure)
@@ -141,8 +170,7 @@ char *failure_sentence(const struct failure *failure)
         return mem_printf("Container %s of pod %s was OOM-killed (exit code %d)", pod->failed_container,
                           pod->name, pod->exit_code);
     if (str_eq(failure->reason, "ContainerFailed"))
-        return mem_printf("Container %s of pod %s exited with code %d", pod->failed_container, pod->name,
-                          pod->exit_code);
+        return container_sentence(pod);
     return mem_printf("Pod %s failed: %s%s%s", pod->name, pod->reason ? pod->reason : failure->reason,
                       pod->message ? ": " : "", pod->message ? pod->message : "");
 }
@@ -173,25 +201,14 @@ char *failure_details(const struct failure *failure)
 
 /* ---- entries of the status ---- */
 
-/* Shells and runtimes report a signal as 128 + its number; a higher code is the program's own, such as the
- * 255 of exit(-1). */
-static int signal_of(const struct pod *pod)
-{
-    bool tells_signal = pod->exit_code > 128 && pod->exit_code < 128 + NSIG;
-
-    if (pod->exit_signal)
-        return pod->exit_signal;
-    return tells_signal ? pod->exit_code - 128 : 0;
-}
-
 static void put_container(cJSON *item, const struct pod *pod)
 {
     if (!pod->failed_container)
         return;
     json_put_str(item, "container", pod->failed_container);
     json_put_i64(item, "exitCode", pod->exit_code);
-    if (signal_of(pod))
-        json_put_i64(item, "signal", signal_of(pod));
+    if (pod_exit_signal(pod))
+        json_put_i64(item, "signal", pod_exit_signal(pod));
     if (pod->oom_killed)
         json_put_bool(item, "outOfMemory", true);
 }
@@ -206,14 +223,30 @@ static cJSON *entry_of(const struct failure *failure)
     json_put_str(item, "pod", failure->pod_name);
     if (failure->pod) {
         json_put_str(item, "node", failure->pod->node);
-        if (!failure->is_disruption)
+        if (!failure->is_disruption && !failure->witness)
             put_container(item, failure->pod);
-        json_put_str(item, "message", last_words(failure));
     }
+    if (failure->witness && str_eq(failure->reason, "OOMKilled"))
+        json_put_bool(item, "outOfMemory", true);
+    json_put_str(item, "message", last_words(failure));
     json_put_str(item, "reason", failure->reason);
     if (failure->at_s)
         json_put_str(item, "time", timefmt_rfc3339(failure->at_s, when));
     return item;
+}
+
+char *failure_entry_sentence(const cJSON *item)
+{
+    const char *container = json_str(item, "container", NULL), *reason = json_str(item, "reason", "");
+    AUTO(mem)
+    char *how =
+        pod_exit_describe_status((int)json_i64(item, "exitCode", 0), (int)json_i64(item, "signal", 0));
+    struct slice last = log_tail_last_line(json_str(item, "message", NULL));
+
+    if (!container || !str_eq(reason, "ContainerFailed"))
+        return mem_printf("Pod %s: %s", json_str(item, "pod", ""), reason);
+    return mem_printf("Container %s of pod %s %s%s%.*s", container, json_str(item, "pod", ""), how,
+                      last.len ? ": " : "", (int)last.len, last.ptr);
 }
 
 static int64_t time_of(const cJSON *item)

@@ -27,8 +27,8 @@ struct failure {
 
 struct failure failure_of_pod(const struct pod *pod);
 struct failure failure_of_disruption(const struct pod *pod);
-/* The failure of the launcher; its reason is NULL when the launcher's last lines blame a worker of this
- * instance that is still running. */
+/* The failure of the launcher when its last lines blame a worker of this instance; otherwise its reason is
+ * NULL. */
 struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
                                       uint32_t count);
 struct failure failure_of_record(const struct record *record); /* a disruption that was noted there */
@@ -37,7 +37,8 @@ void failure_take_first(struct failure *first, const struct failure *other);
 /* Does the policy restart it, as long as there are restarts left? */
 bool failure_calls_for_restart(const struct job_spec *spec, const struct failure *failure);
 char *failure_sentence(const struct failure *failure); /* without period; caller frees */
-/* The last line that the program printed, if the sentence does not say why it ended; else empty. Borrowed. */
+/* The last line that the program, or its rank that failed first, printed, if the sentence does not say why it
+ * ended; else empty. Borrowed. */
 struct slice failure_last_line(const struct failure *failure);
 /* The sentence with the node and the last lines of the log: for an event. Caller frees. */
 char *failure_details(const struct failure *failure);
@@ -46,5 +47,7 @@ char *failure_details(const struct failure *failure);
  * failed first in it. start_s: earlier entries belong to a time before the job was resumed, and are not
  * compared. NULL when there are none. Caller frees. */
 cJSON *failures_merge(const cJSON *before, const struct failure *failures, size_t count, int64_t start_s);
+/* What an entry says, with the last line: the pod itself may be gone. Caller frees. */
+char *failure_entry_sentence(const cJSON *item);
 bool failures_include(const cJSON *failures, const struct failure *failure,
                       int64_t start_s); /* is it among them? */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/timefmt.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/pod.h"
 #include "operator/api/partition/record.h"
@@ -35,6 +36,17 @@ void plan_pod_delete(struct plan *plan, const struct pod *pod)
         op->version = mem_strdup(pod->resource_version);
 }
 
+void plan_pod_stop(struct plan *plan, const struct pod *pod, int64_t now_unix_s)
+{
+    char when[TIMEFMT_RFC3339_SIZE];
+    struct op *op = plan_add(plan, OP_POD_STOP);
+
+    op->name = mem_strdup(pod->name);
+    op->uid = mem_strdup(pod->uid);
+    op->version = mem_strdup(pod->resource_version); /* it may have ended meanwhile */
+    op->text = mem_strdup(timefmt_rfc3339(now_unix_s, when));
+}
+
 void plan_pod_drop(struct plan *plan, const struct pod *pod)
 {
     struct op *op = plan_add(plan, OP_POD_DELETE);
@@ -65,6 +77,16 @@ void plan_claim(struct plan *plan, uint32_t instance, bool ready)
 
     op->instance = instance;
     op->ready = ready;
+}
+
+void plan_hold(struct plan *plan, const char *partition, char *text_take)
+{
+    if (!strv_has(&plan->held, partition))
+        strv_push(&plan->held, partition);
+    if (plan->hold)
+        mem_free(text_take);
+    else
+        plan->hold = text_take;
 }
 
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning)
@@ -123,6 +145,7 @@ static const char *kind_name(enum op_kind kind)
         [OP_FINALIZER_REMOVE] = "finalizer-remove",
         [OP_JOB_DELETE] = "job-delete",
         [OP_CLAIM] = "claim",
+        [OP_OFFER] = "offer",
         [OP_DRY_RUN] = "dry-run",
         [OP_SERVICE_CREATE] = "service-create",
         [OP_ENDPOINTS_WRITE] = "names-write",
@@ -136,6 +159,7 @@ static const char *kind_name(enum op_kind kind)
         [OP_PARTITION_RESET] = "partition-reset",
         [OP_PARTITION_REMOVE] = "partition-remove",
         [OP_POD_CREATE] = "pod-create",
+        [OP_POD_STOP] = "pod-stop",
         [OP_POD_DELETE] = "pod-delete",
         [OP_STATUS] = "status",
         [OP_EVENT] = "event",
@@ -153,6 +177,8 @@ static void print_op(const struct op *op, struct str *out)
         str_adds(out, " now");
     if (op->kind == OP_CLAIM)
         str_addf(out, " instance=%u%s", op->instance, op->ready ? "" : " not-ready");
+    if (op->kind == OP_OFFER)
+        str_adds(out, op->ready ? "" : " not-ready");
     if (op->kind == OP_POD_CREATE)
         str_addf(out, " instance=%u worker=%u", op->instance, op->worker);
     if (op->record)
@@ -195,5 +221,7 @@ void plan_release(struct plan *plan)
     for (size_t i = 0; i < plan->count; i++)
         op_release(&plan->ops[i]);
     mem_free(plan->ops);
+    mem_free(plan->hold);
+    strv_release(&plan->held);
     *plan = (struct plan){0};
 }

@@ -17,7 +17,9 @@ enum op_kind {
     OP_FINALIZER_REMOVE,
     OP_JOB_DELETE, /* name, uid: of a finished job whose ttlSecondsAfterFinished has passed */
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
-    OP_DRY_RUN,    /* can pods of this template be created, and which priority do they get? */
+    OP_OFFER, /* name = partition, whose pods cannot start, reason and text: why; ready: a job that waits for
+                 its IPUs gets them; now: there is such a job, and they are given up */
+    OP_DRY_RUN, /* can pods of this template be created, and which priority do they get? */
     OP_SERVICE_CREATE,
     OP_ENDPOINTS_WRITE,  /* name, body: the EndpointSlice; uid: of the existing one, NULL: none */
     OP_POLICY_CREATE,    /* the NetworkPolicy */
@@ -30,6 +32,7 @@ enum op_kind {
     OP_PARTITION_RESET,  /* name */
     OP_PARTITION_REMOVE, /* name */
     OP_POD_CREATE,       /* instance, worker (the pod's index), name = partition */
+    OP_POD_STOP,         /* name, uid, version; text: the time of the stop */
     OP_POD_DELETE,       /* name, uid, version; now: without waiting for its node */
     OP_STATUS,           /* body: the whole status */
     OP_EVENT,            /* reason, text, warning */
@@ -53,12 +56,18 @@ struct plan {
     struct op *ops;
     size_t count, cap;
     int64_t again_at_ms; /* reconcile again at this time; 0: only when something changes */
-    bool holds_details;  /* numbers of the status have changed and are written with the next change */
+    char *hold;       /* the first partition that is held because processes may still use it, and until when;
+                         NULL: none is */
+    struct strv held; /* ids of all of them */
+    bool holds_details; /* numbers of the status have changed and are written with the next change */
 };
 
 struct op *plan_add(struct plan *plan,
                     enum op_kind kind); /* zeroed but for kind; borrowed until the next add */
 void plan_pod_delete(struct plan *plan, const struct pod *pod); /* unless it is being deleted already */
+/* Ends a pod without deleting it: with activeDeadlineSeconds: 1 its kubelet ends it, as a deletion would, and
+ * keeps it with its log. An annotation tells that from a deadline of the template. */
+void plan_pod_stop(struct plan *plan, const struct pod *pod, int64_t now_unix_s);
 /* Deletes a pod without waiting for its node: none of its processes can use the partition any more, and its
  * name is needed. */
 void plan_pod_drop(struct plan *plan, const struct pod *pod);
@@ -66,6 +75,7 @@ struct op *plan_record_delete(struct plan *plan,
                               const struct record *record);            /* borrowed until the next add */
 void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last run */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
+void plan_hold(struct plan *plan, const char *partition, char *text_take);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
 /* Has that time come? Until then the plan is looked at again. */

@@ -31,7 +31,7 @@ struct worker_view {
     uint64_t revision;      /* of the template it was created from; 0: never seen, or unknown */
     const char *disruption; /* GONE_*: why it was evicted or deleted, of reasons.h; or NULL */
     int64_t disrupted_s;
-    int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and deleting: when its deletion began */
+    int64_t since_ms; /* GONE_UNKNOWN: when that was noticed; PRESENT and ending: since when */
 };
 
 /* The Secret of this run, as far as this process knows. */
@@ -55,10 +55,13 @@ struct instance_view {
     const struct owned **slices;    /* of workers that find each other by name, by the slice numbers of
                                        endpoints.h; NULL: missing */
     enum keys_state keys;
-    int64_t keys_at_ms;      /* THERE: when the API server last confirmed it */
-    bool is_rejected;        /* the API server rejected some pods of this run, or objects they need */
-    bool needs_vipu_access;  /* the controller has a Secret with access keys or certificates for pods */
-    struct pod **stale_pods; /* pods of this instance that belong to an earlier run or another partition */
+    int64_t keys_at_ms;       /* THERE: when the API server last confirmed it */
+    bool is_rejected;         /* the API server rejected some pods of this run, or objects they need */
+    int64_t offered_since_ms; /* its pods cannot start since then; 0: they can, or it is not known yet */
+    bool is_wanted;           /* a job waits for its IPUs and would be served with them */
+    bool is_given_up;         /* they are given up: its pods are stopped, and it goes back to the queue */
+    bool needs_vipu_access;   /* the controller has a Secret with access keys or certificates for pods */
+    struct pod **stale_pods;  /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
     const char *granted;           /* controller's name */
@@ -76,8 +79,9 @@ struct tombstone_view {
     bool may_have_started_unseen; /* pods may have been created on it that no watch has shown */
     bool is_held;                 /* a pod may still run: hold the partition... */
     int64_t hold_since_ms;        /* ...since then */
-    const char *held_for_pod;     /* pod and node, for messages */
-    bool has_vipu_access;         /* as for an instance */
+    int64_t grace_ends_s;         /* of that pod, if it exists; 0: it is gone */
+    const char *held_for_pod, *held_for_node; /* NULL: unknown */
+    bool has_vipu_access;                     /* as for an instance */
 };
 
 enum dry_run_state {
@@ -118,6 +122,9 @@ struct job_view {
     bool endpoints_rejected;     /* the API server rejected an EndpointSlice */
     const char *create_reason, *create_text; /* of the latest rejection */
     int64_t create_rejected_ms, create_retry_at_ms;
+    uint32_t
+        requeues; /* starts in a row that ended with the IPUs given up; the last is the latest rejection */
+    int64_t requeued_s;             /* when that was */
     const char *write_rejected;     /* what else the API server rejects, in words: ops of... */
     enum op_kind write_rejected_op; /* ...this kind; NULL: none */
     int64_t
@@ -125,9 +132,11 @@ struct job_view {
     bool is_busy;         /* requests of other jobs wait for a connection to the API server */
     const char *partition_prefix;
     int64_t hold_ms;
+    int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
     int64_t trouble_ms; /* how long a running instance tolerates a failed partition or a silent controller */
     int64_t now_ms;     /* the loop's clock, for delays */
     int64_t now_unix_s; /* for timestamps in objects */
+    int64_t unix_offset_ms; /* from the loop's clock to Unix time */
 };
 
 static inline size_t view_all(const struct job_view *view)

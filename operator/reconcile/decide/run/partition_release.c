@@ -2,6 +2,8 @@
 
 #include "base/core/mem.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/decide/run/hold.h"
+#include "operator/reconcile/decide/run/run.h"
 
 /* A process whose end was not observed knows the id of its partition as long as it lives. It is cut off when
  * the partition is removed, and would find the next one with that id. So the id is not reused until the pods
@@ -144,6 +146,20 @@ static char *begin_release(const struct record *record, const struct partition_v
     return mem_printf("releasing partition %s on V-IPU controller %s", record->name, record->controller);
 }
 
+/* The one that was noticed last. */
+static void note_hold(const struct worker_view *worker, struct tombstone_view *tomb)
+{
+    struct hold hold = hold_of_worker(tomb->record, worker);
+
+    if (tomb->is_held && worker->since_ms <= tomb->hold_since_ms)
+        return;
+    tomb->is_held = true;
+    tomb->hold_since_ms = hold.since_ms;
+    tomb->grace_ends_s = hold.grace_ends_s;
+    tomb->held_for_pod = hold.pod;
+    tomb->held_for_node = hold.node;
+}
+
 /* Notes a pod whose processes may still run although no node reports them. */
 static void note_worker(const struct worker_view *worker, struct tombstone_view *tomb)
 {
@@ -158,11 +174,8 @@ static void note_worker(const struct worker_view *worker, struct tombstone_view 
     }
     if (!has_stopped && worker->state != WORKER_GONE_STOPPED)
         tomb->is_over = false;
-    if (is_lost && !tomb->released_by_admin && (!tomb->is_held || worker->since_ms > tomb->hold_since_ms)) {
-        tomb->is_held = true;
-        tomb->hold_since_ms = worker->since_ms;
-        tomb->held_for_pod = worker->pod_name ? worker->pod_name : "an unknown pod";
-    }
+    if (is_lost && !tomb->released_by_admin)
+        note_hold(worker, tomb);
 }
 
 void tombstone_sum_up(const struct worker_view *workers, struct tombstone_view *tomb)
@@ -187,7 +200,11 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
                        struct plan *plan)
 {
     const struct record *record = tomb->record;
-    int64_t until = tomb->hold_since_ms + view->hold_ms;
+    const struct hold hold = {.partition = record->name,
+                              .pod = tomb->held_for_pod,
+                              .node = tomb->held_for_node,
+                              .since_ms = tomb->hold_since_ms,
+                              .grace_ends_s = tomb->grace_ends_s};
 
     if (record->spent_s) {
         decide_quarantined(view, tomb, plan);
@@ -196,11 +213,8 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     /* A record is marked as releasing only after the hold, or when removal itself is the fence. */
     if (record->releasing)
         return release_partition(view, tomb, release, plan);
-    if (!tomb->all_stopped)
+    if (!tomb->all_stopped || (tomb->is_held && !hold_is_over(view, &tomb->partition, &hold, plan)))
         return mem_printf("waiting for pods on partition %s to terminate", record->name);
-    if (tomb->is_held && !plan_is_due(plan, view->now_ms, until))
-        return mem_printf("holding partition %s: processes of %s may still be running", record->name,
-                          tomb->held_for_pod);
     if (tomb->is_held)
         return begin_release(record, &tomb->partition, "TerminationUnconfirmed", plan);
     if (tomb->may_have_started_unseen)
@@ -208,27 +222,34 @@ char *tombstone_decide(const struct job_view *view, const struct tombstone_view 
     return release_partition(view, tomb, release, plan);
 }
 
-bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
+static bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod)
 {
     bool is_launcher = pod->worker >= view->job->spec.workers_per_instance;
 
-    return pod_is_terminal(pod) && (keep == KEEP_FINISHED || (keep == KEEP_LAUNCHERS && is_launcher));
+    return keep == KEEP_ALL || (keep == KEEP_LAUNCHERS && is_launcher);
+}
+
+void end_pod(const struct job_view *view, enum keep keep, const struct pod *pod, struct plan *plan)
+{
+    if (!keeps_pod(view, keep, pod))
+        plan_pod_delete(plan, pod);
+    else if (!pod_is_terminal(pod))
+        run_stop_pod(view, pod, plan);
 }
 
 /* An existing pod: returns whether it is lost, because its deletion began long ago. */
 static bool stop_worker(const struct job_view *view, const struct worker_view *worker, enum keep keep,
                         struct plan *plan, struct tombstone_view *tomb)
 {
-    int64_t until = worker->since_ms + view->hold_ms;
-
-    if (!keeps_pod(view, keep, worker->pod))
-        plan_pod_delete(plan, worker->pod);
+    end_pod(view, keep, worker->pod, plan);
     if (pod_has_stopped(worker->pod, false, worker->node_fenced))
         return false;
-    if (worker->pod->deleting && view->now_ms >= until)
-        return true;
-    if (worker->pod->deleting)
-        plan_again_at(plan, until);
+    if (worker->pod->deleting && tomb->record) {
+        struct hold hold = hold_of_worker(tomb->record, worker);
+
+        if (hold_is_over(view, &tomb->partition, &hold, plan))
+            return true;
+    }
     tomb->all_stopped = false;
     return false;
 }
@@ -244,11 +265,8 @@ static void sum_up_workers(const struct job_view *view, const struct instance_vi
 
         if (worker->state == WORKER_PRESENT)
             is_lost = stop_worker(view, worker, keep, plan, tomb);
-        if (is_lost && (!tomb->is_held || worker->since_ms > tomb->hold_since_ms)) {
-            tomb->is_held = true;
-            tomb->hold_since_ms = worker->since_ms;
-            tomb->held_for_pod = worker->pod_name ? worker->pod_name : "an unknown pod";
-        }
+        if (is_lost && tomb->record)
+            note_hold(worker, tomb);
     }
 }
 
@@ -270,10 +288,8 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
     struct tombstone_view tomb = {
         .record = inst->record, .partition = inst->partition, .has_vipu_access = inst->needs_vipu_access};
 
-    for (size_t i = 0; i < inst->stale_count; i++) {
-        if (!keeps_pod(view, keep, inst->stale_pods[i]))
-            plan_pod_delete(plan, inst->stale_pods[i]);
-    }
+    for (size_t i = 0; i < inst->stale_count; i++)
+        end_pod(view, keep, inst->stale_pods[i], plan);
     sum_up_workers(view, inst, keep, plan, &tomb);
     if (!inst->record)
         return NULL;

@@ -17,12 +17,13 @@ enum release {
 #define RECORD_RELEASED "Released"
 #define RECORD_PODS_REJECTED "PodsRejected"
 
-/* Which pods that have ended on their own are kept, for their logs. */
-enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_FINISHED };
-bool keeps_pod(const struct job_view *view, enum keep keep, const struct pod *pod);
+/* Which pods are kept for their logs when they have ended. */
+enum keep { KEEP_NOTHING, KEEP_LAUNCHERS, KEEP_ALL };
+/* Stops a pod that is to be kept, and deletes any other. */
+void end_pod(const struct job_view *view, enum keep keep, const struct pod *pod, struct plan *plan);
 
-/* Ends an instance: deletes its pods, except those to keep, and releases its IPUs once none of them can run.
- * Returns a sentence about what is still to be done (owned), or NULL when nothing is left. */
+/* Ends an instance: stops its pods, deletes those that are not to be kept, and releases its IPUs once none of
+ * them can run. Returns a sentence about what is still to be done (owned), or NULL when nothing is left. */
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan);
 /* Sums up the pods of a record, record_pod_count() of them. */

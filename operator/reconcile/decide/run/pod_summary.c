@@ -1,6 +1,7 @@
 #include "operator/reconcile/decide/run/pod_summary.h"
 
 #include "base/core/mem.h"
+#include "operator/reconcile/decide/run/hold.h"
 
 static void sum_up_end(const struct pod *pod, struct pod_summary *pods)
 {
@@ -8,7 +9,7 @@ static void sum_up_end(const struct pod *pod, struct pod_summary *pods)
 
     if (pod->disruption)
         failure = failure_of_disruption(pod);
-    if (pod->deleted_while_running) {
+    if (pod->stopped_while_running) {
         pods->gone++;
     } else if (pod->phase == POD_SUCCEEDED) {
         pods->succeeded++;
@@ -61,7 +62,7 @@ static void sum_up_worker(const struct worker_view *worker, struct pod_summary *
         pods->with_ended_main++;
         pods->with_running_sidecar = pod;
     }
-    pods->ready += pod->ready && pod->ip && !pod->deleting;
+    pods->ready += pod->ready && pod->ip && !pod_is_ending(pod);
     sum_up_end(pod, pods);
 }
 
@@ -71,7 +72,7 @@ static void find_early_exit(const struct instance_view *inst, uint32_t workers, 
     for (uint32_t w = 0; w < workers && !pods->failure.reason; w++) {
         const struct pod *pod = inst->workers[w].state == WORKER_PRESENT ? inst->workers[w].pod : NULL;
 
-        if (!pod || pod->phase != POD_SUCCEEDED || pod->deleted_while_running)
+        if (!pod || pod->phase != POD_SUCCEEDED || pod->stopped_while_running)
             continue;
         pods->failure = failure_of_pod(pod);
         pods->failure.reason = "WorkerEnded";
@@ -92,7 +93,7 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t index, st
         pods->launcher = pod;
         if (pod->disruption)
             failure = failure_of_disruption(pod);
-        if (pod->deleted_while_running)
+        if (pod->stopped_while_running)
             pods->gone++;
         else if (pod->phase == POD_SUCCEEDED)
             pods->launcher_done = pod;
@@ -110,28 +111,32 @@ static void sum_up_launcher(const struct instance_view *inst, uint32_t index, st
 
 /* May a process of it still run? Returns whether it is lost: its deletion began long ago and it still
  * exists, so its node does not answer. */
-static bool sum_up_present(const struct job_view *view, const struct worker_view *worker,
-                           struct pod_summary *pods)
+static bool sum_up_present(const struct job_view *view, const struct instance_view *inst,
+                           const struct worker_view *worker, struct pod_summary *pods)
 {
     const struct pod *pod = worker->pod;
-    int64_t until = worker->since_ms + view->hold_ms;
 
-    if (pod->phase == POD_PENDING && pod->reason && !pod->deleting && !pods->waiting_pod)
+    if (pod->phase == POD_PENDING && pod->reason && !pod_is_ending(pod) && !pods->waiting_pod)
         pods->waiting_pod = pod;
     if (pod_has_stopped(pod, false, worker->node_fenced))
         return false;
-    if (pod->deleting && view->now_ms >= until)
-        return true;
+    if (pod->deleting && inst->record) {
+        struct hold hold = hold_of_worker(inst->record, worker);
+
+        if (view->now_ms >= hold_until_ms(view, &inst->partition, &hold))
+            return true;
+        if (!pods->terminating || worker->since_ms < pods->terminating->since_ms)
+            pods->terminating = worker;
+    }
     pods->may_be_running++;
-    if (pod->deleting && (!pods->lost_after_ms || until < pods->lost_after_ms))
-        pods->lost_after_ms = until;
     return false;
 }
 
-static bool is_lost(const struct job_view *view, const struct worker_view *worker, struct pod_summary *pods)
+static bool is_lost(const struct job_view *view, const struct instance_view *inst,
+                    const struct worker_view *worker, struct pod_summary *pods)
 {
     if (worker->state == WORKER_PRESENT)
-        return sum_up_present(view, worker, pods);
+        return sum_up_present(view, inst, worker, pods);
     return worker->state == WORKER_GONE_UNKNOWN ||
            worker->may_have_started_unseen; /* it may have started and disappeared while no operator was
                                                watching */
@@ -144,6 +149,7 @@ static bool is_unbegun(const struct pod *pod)
 
 static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
 {
+    pods->begun += pod->begun_s || pod->phase != POD_PENDING;
     if (!is_unbegun(pod))
         return;
     pods->not_started++;
@@ -164,7 +170,7 @@ void pod_summary_of(const struct job_view *view, const struct instance_view *ins
             sum_up_start(worker->pod, pods);
         if (worker->state == WORKER_GONE_STOPPED || worker->state == WORKER_GONE_UNKNOWN)
             sum_up_gone(worker, inst->index, pods);
-        if (is_lost(view, worker, pods) && (!pods->lost || worker->since_ms > pods->lost->since_ms)) {
+        if (is_lost(view, inst, worker, pods) && (!pods->lost || worker->since_ms > pods->lost->since_ms)) {
             pods->lost = worker;
             pods->lost_index = i;
         }

@@ -5,9 +5,9 @@
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/decide/model/view.h"
 
-/* The pods of one run. A pod that was deleted while it ran is neither succeeded nor failed: it counts as
- * gone, whatever its containers report. A pod that the cluster evicted, rather than a user deleted, is a
- * failure: the restart policy decides. */
+/* The pods of one run. A pod that was deleted or stopped while it ran is neither succeeded nor failed: it
+ * counts as gone, whatever its containers report. A pod that the cluster evicted, rather than a user deleted,
+ * is a failure: the restart policy decides. */
 struct pod_summary {
     uint32_t present, never_seen, gone;
     uint32_t running, succeeded, failed;
@@ -20,11 +20,12 @@ struct pod_summary {
     uint32_t with_ended_main; /* running workers whose first container has ended */
     const struct pod *with_running_sidecar; /* one of them */
     uint32_t ready;                         /* workers that the launcher can reach */
+    uint32_t begun;                         /* whose containers have started, other than init containers */
     uint32_t not_started;                   /* being prepared by their node, without a reported problem */
     const struct pod *launcher, *launcher_done;
     const struct worker_view *lost; /* the one whose processes may be running, noticed last */
     uint32_t lost_index;
-    int64_t lost_after_ms; /* when the first terminating pod counts as lost; 0: none */
+    const struct worker_view *terminating; /* the first that counts as lost if it does not end */
     bool record_changed;
 };
 

@@ -2,13 +2,42 @@
 
 #include "base/core/mem.h"
 
-void run_delete_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
+/* After its grace period, a kubelet needs a moment to end the pod and to report it. */
+#define STOP_REPORTED_S 30
+
+static bool is_overdue(const struct job_view *view, const struct pod *pod, struct plan *plan)
+{
+    int64_t left_s = pod->stopped_s + pod->grace_s + STOP_REPORTED_S - view->now_unix_s;
+
+    return plan_is_due(plan, view->now_ms, view->now_ms + left_s * 1000);
+}
+
+/* A clock of another operator process may be ahead; a user may have written any time, even in the template.
+ */
+static bool is_in_future(const struct job_view *view, const struct pod *pod)
+{
+    return pod->stopped_s > view->now_unix_s + STOP_REPORTED_S;
+}
+
+void run_stop_pod(const struct job_view *view, const struct pod *pod, struct plan *plan)
+{
+    if (pod->deleting)
+        return;
+    if (!pod->has_log || pod->phase == POD_UNKNOWN)
+        plan_pod_delete(plan, pod);
+    else if (!pod->stopped_s || is_in_future(view, pod))
+        plan_pod_stop(plan, pod, view->now_unix_s);
+    else if (is_overdue(view, pod, plan))
+        plan_pod_delete(plan, pod);
+}
+
+void run_stop_pods(const struct job_view *view, const struct instance_view *inst, struct plan *plan)
 {
     for (uint32_t i = 0; i < job_pods_per_instance(&view->job->spec); i++) {
         const struct worker_view *worker = &inst->workers[i];
 
         if (worker->state == WORKER_PRESENT && !pod_is_terminal(worker->pod))
-            plan_pod_delete(plan, worker->pod);
+            run_stop_pod(view, worker->pod, plan);
     }
 }
 

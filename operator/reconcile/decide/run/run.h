@@ -4,8 +4,11 @@
 
 #include "operator/reconcile/decide/run/pod_summary.h"
 
-void run_delete_pods(const struct job_view *view, const struct instance_view *inst,
-                     struct plan *plan); /* pods that have not ended */
+/* Ends a pod and keeps it with its log. One without a log is deleted; so is one that its node does not end,
+ * which may be gone, or know no deadlines. */
+void run_stop_pod(const struct job_view *view, const struct pod *pod, struct plan *plan);
+void run_stop_pods(const struct job_view *view, const struct instance_view *inst,
+                   struct plan *plan); /* pods that have not ended */
 /* The record as it is to be, for the caller to change: one patch in a plan, so that none overtakes another.
  */
 struct record *run_patch_record(const struct instance_view *inst, struct pod_summary *pods,

@@ -52,9 +52,11 @@ static bool is_stalled(const struct job_verdict *v)
     return v->state == JOB_FAILED || str_eq(v->reason, "ExceedsCapacity");
 }
 
+/* Nothing that was asked for is outstanding: also of a job that is to have no instances. */
 static bool is_ready(const struct job_verdict *v)
 {
-    return v->state == JOB_COMPLETED || v->state == JOB_SUSPENDED || (v->state == JOB_RUNNING && v->all_pods);
+    return v->state == JOB_COMPLETED || v->state == JOB_SUSPENDED ||
+           (v->state == JOB_RUNNING && v->all_pods) || str_eq(v->reason, "ScaledToZero");
 }
 
 void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict *v,

@@ -69,7 +69,8 @@ static bool is_still_held(const struct job_view *view, const struct job_verdict 
            release_of(view, tomb->record, v) != RELEASE_KEEPS_ID;
 }
 
-static void put_partitions(cJSON *status, const struct job_verdict *v, const struct job_view *view)
+static void put_partitions(cJSON *status, const struct job_verdict *v, const struct job_view *view,
+                           const struct plan *plan)
 {
     cJSON *list = json_put_array(status, "partitions");
     cJSON *counts = json_put_object(status, "partitionCounts");
@@ -78,23 +79,26 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
+        bool is_held = inst->record && strv_has(&plan->held, inst->record->name);
 
-        if (!inst->record ||
-            verdict_has_ended(v)) /* the end is reported once; the release of partitions afterwards is not */
+        /* The end is reported once; the release of partitions afterwards only if it takes long. */
+        if (!inst->record || (verdict_has_ended(v) && !is_held))
             continue;
         total++;
         put_partition(list, inst->record,
-                      is_over || v->state == JOB_TERMINATING || v->state == JOB_SUSPENDED
+                      is_held ? "Held"
+                      : is_over || v->state == JOB_TERMINATING || v->state == JOB_SUSPENDED
                           ? "Removing"
                           : part_state_name(inst));
     }
-    for (size_t i = 0; i < view->tombstone_count && !verdict_has_ended(v); i++) {
+    for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
+        bool is_held = strv_has(&plan->held, tomb->record->name);
 
-        if (!is_still_held(view, v, tomb))
+        if (!is_held && (verdict_has_ended(v) || !is_still_held(view, v, tomb)))
             continue;
         total++;
-        put_partition(list, tomb->record, tomb->is_held && !tomb->record->releasing ? "Held" : "Removing");
+        put_partition(list, tomb->record, is_held ? "Held" : "Removing");
     }
     json_put_i64(counts, "total", total);
     json_put_i64(counts, "active", verdict_has_ended(v) ? 0 : v->with_partition);
@@ -148,8 +152,18 @@ static bool had_partitions(const cJSON *before, const struct job_verdict *v)
     return json_bool(before, "iPUPartitionCreated", false) || indexset_count(&v->done) > 0;
 }
 
+static void put_end_time(cJSON *status, uint32_t ttl_s)
+{
+    char end[TIMEFMT_RFC3339_SIZE];
+    int64_t start_s;
+
+    if (ttl_s && timefmt_parse_rfc3339(json_str(status, "startTime", ""), &start_s))
+        json_put_str(status, "endTime", timefmt_rfc3339(start_s + ttl_s, end));
+}
+
 /* The start of the time limits in lifetime.c. A resumed job starts them again. */
-static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v, const char *now)
+static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v,
+                       const struct job_spec *spec, const char *now)
 {
     if (v->state != JOB_SUSPENDED)
         json_put_str(status, "startTime", json_str(before, "startTime", v->has_started ? now : NULL));
@@ -157,9 +171,40 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct job_verd
         json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));
     if (verdict_has_ended(v))
         json_put_str(status, "completionTime", json_str(before, "completionTime", now));
+    else
+        put_end_time(status, spec->interactive_ttl_s);
 }
 
-static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v)
+/* The API server's messages have no limit; the status has one. */
+static char *truncate_message(const char *text)
+{
+    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
+
+    if (len <= STATUS_MESSAGE_MAX)
+        return mem_strdup(text);
+    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--; /* never cut inside a UTF-8 sequence */
+    return mem_printf("%.*s...", (int)len, text);
+}
+
+/* The next process reads it, see job_cache_recall_requeue. */
+static void put_start_failure(cJSON *status, const struct job_verdict *v, const struct job_view *view)
+{
+    AUTO(mem) char *message = truncate_message(view->create_text ? view->create_text : "");
+    cJSON *failure;
+    char at[TIMEFMT_RFC3339_SIZE];
+
+    if (!view->requeues || verdict_has_ended(v) || v->state == JOB_SUSPENDED || v->state == JOB_TERMINATING)
+        return;
+    failure = json_put_object(status, "startFailure");
+    json_put_str(failure, "reason", view->create_reason);
+    json_put_str(failure, "message", message);
+    json_put_i64(failure, "tries", view->requeues);
+    json_put_str(failure, "time", timefmt_rfc3339(view->requeued_s, at));
+}
+
+static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
+                    const struct plan *plan)
 {
     const struct job *job = view->job;
     cJSON *status = json_object(), *workers;
@@ -174,17 +219,18 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     json_put_i64(status, "desiredReplicas", job->spec.instances);
     json_put_strf(status, "selector", "%s=%s,%s=0", LABEL_JOB_NAME, job->name, LABEL_WORKER);
     json_put_bool(status, "iPUPartitionCreated", had_partitions(before, v));
-    put_partitions(status, v, view);
+    put_partitions(status, v, view, plan);
     workers = json_put_object(status, "workersStatus");
     json_put_i64(workers, "active", v->active);
     json_put_i64(workers, "succeeded", v->succeeded);
     json_put_i64(workers, "failed", v->failed);
     json_put_i64(status, "restartCount", v->restarts);
-    put_clocks(status, before, v, now);
+    put_clocks(status, before, v, &job->spec, now);
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, job);
     put_failures(status, before, v);
+    put_start_failure(status, v, view);
     conditions_put(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
     return status;
@@ -274,18 +320,6 @@ static void add_removed_members(const cJSON *before, cJSON *patch)
     }
 }
 
-/* The API server's messages have no limit; the status has one. */
-static char *truncate_message(const char *text)
-{
-    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
-
-    if (len <= STATUS_MESSAGE_MAX)
-        return mem_strdup(text);
-    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
-        len--; /* never cut inside a UTF-8 sequence */
-    return mem_printf("%.*s...", (int)len, text);
-}
-
 /* When details may be written on their own. A clock that was set back does not stop them. */
 static int64_t details_due_ms(const struct job_view *view, const cJSON *before)
 {
@@ -313,14 +347,14 @@ static bool must_batch(const struct job_view *view, const cJSON *before, enum di
 static void decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                    struct plan *plan)
 {
-    cJSON *after = build(view, before, v);
+    cJSON *after = build(view, before, v, plan);
     enum difference difference = compare(before, after);
 
     if (difference == SAME || must_batch(view, before, difference, plan)) {
         cJSON_Delete(after);
         return;
     }
-    status_events_add(before, after, v, plan);
+    status_events_add(view, before, after, v, plan);
     add_removed_members(before, after);
     plan_add(plan, OP_STATUS)->body = after;
 }

@@ -1,6 +1,6 @@
 /* The status of a job as users see it: built from a verdict and the status before. Pure. Output only, with
- * one exception: which instances have ended, because their pods may be deleted before the next process reads
- * them. */
+ * two exceptions: which instances have ended, because their pods may be deleted before the next process reads
+ * them, and how often the pods could not start. */
 #pragma once
 
 #include "operator/reconcile/decide/model/verdict.h"

@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/reasons.h"
+#include "operator/reconcile/decide/run/hold.h"
 
 static bool has_event(const struct plan *plan, const char *reason)
 {
@@ -10,6 +11,17 @@ static bool has_event(const struct plan *plan, const char *reason)
             return true;
     }
     return false;
+}
+
+/* Nothing has started since Running was reported: an instance ended, or a write was rejected for a while. */
+static bool runs_on(const cJSON *before, const struct job_verdict *v)
+{
+    const struct reason *reason = reason_find(json_str(before, "reason", ""));
+
+    return str_eq(v->reason, "Running") && str_eq(json_str(before, "launcherStatus", ""), "Running") &&
+           reason &&
+           (reason->kind == REASON_FAILURE || str_eq(reason->name, "Finishing") ||
+            str_eq(reason->name, "WriteRejected"));
 }
 
 static void add_state_event(const cJSON *before, const struct job_verdict *v, struct plan *plan)
@@ -21,7 +33,8 @@ static void add_state_event(const cJSON *before, const struct job_verdict *v, st
     bool warning = v->state == JOB_FAILED || v->state == JOB_RESTARTING || reason_is_warning(v->reason);
 
     /* Starting steps follow each other too quickly to be reported one by one; Running is reported. */
-    if ((same_state && same_reason) || same_words || (v->state == JOB_STARTING && !warning))
+    if ((same_state && same_reason) || same_words || runs_on(before, v) ||
+        (v->state == JOB_STARTING && !warning))
         return;
     if (!has_event(plan, v->reason)) /* the failure has just been reported in more detail */
         plan_event(plan, v->reason, v->message, warning);
@@ -45,9 +58,34 @@ static void add_failure_events(const cJSON *before, const cJSON *after, const st
     }
 }
 
-void status_events_add(const cJSON *before, const cJSON *after, const struct job_verdict *v,
-                       struct plan *plan)
+static bool is_held(const cJSON *status, const char *partition)
+{
+    JSON_EACH (item, json_at(status, "partitions")) {
+        if (str_eq(json_str(item, "id", ""), partition))
+            return str_eq(json_str(item, "state", ""), "Held");
+    }
+    return false;
+}
+
+/* Once for each partition that the status shows. */
+static void add_hold_event(const struct job_view *view, const cJSON *before, const cJSON *after,
+                           struct plan *plan)
+{
+    AUTO(mem) char *hold = hold_describe(view, plan);
+
+    for (size_t i = 0; i < plan->held.count; i++) {
+        if (is_held(before, plan->held.items[i]) || !is_held(after, plan->held.items[i]))
+            continue;
+        hold[0] = 'H'; /* a sentence of its own */
+        plan_event(plan, "TerminationUnconfirmed", hold, true);
+        return;
+    }
+}
+
+void status_events_add(const struct job_view *view, const cJSON *before, const cJSON *after,
+                       const struct job_verdict *v, struct plan *plan)
 {
     add_failure_events(before, after, v, plan);
+    add_hold_event(view, before, after, plan);
     add_state_event(before, v, plan);
 }

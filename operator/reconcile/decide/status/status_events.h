@@ -3,5 +3,5 @@
 
 #include "operator/reconcile/decide/model/verdict.h"
 
-void status_events_add(const cJSON *before, const cJSON *after, const struct job_verdict *verdict,
-                       struct plan *plan);
+void status_events_add(const struct job_view *view, const cJSON *before, const cJSON *after,
+                       const struct job_verdict *verdict, struct plan *plan);

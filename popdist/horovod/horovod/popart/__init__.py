@@ -12,8 +12,9 @@ Ranks are those of horovodrun, mpirun or poprun; the operations are PopDist's.
 """
 
 from ._basics import init, is_initialized, local_rank, local_size, rank, shutdown, size
-from ._optimizer import DistributedOptimizer, broadcast_weights
+from ._optimizer import DistributedOptimizer
 from ._session import DistributedTrainingSession
+from ._weights import broadcast_weights
 
 __all__ = [
     "DistributedOptimizer",

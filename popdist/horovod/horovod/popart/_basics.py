@@ -17,8 +17,7 @@ def init() -> None:
             popdist.setTimeout(float(seconds))
         except ValueError:
             raise ValueError(f'{TIMEOUT} is "{seconds}", which is not a positive number of seconds') from None
-    if not popdist.isBackendInitialized():
-        popdist.init()
+    popdist.init()
     # The official horovodrun --gloo starts processes that MPI does not connect: each would train alone.
     expected, connected = os.environ.get("HOROVOD_SIZE"), size()
     if expected and expected.isdigit() and int(expected) != connected:

@@ -13,6 +13,7 @@ import popdist
 
 from ._basics import size
 from ._popart import popart
+from ._weights import empty
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype = ctypes.c_void_p
@@ -24,11 +25,6 @@ def _memory(stream: Any, array: np.ndarray) -> np.ndarray:
     address = stream if isinstance(stream, int) else _pointer_of(stream, None)
     raw = (ctypes.c_byte * array.nbytes).from_address(address)
     return np.frombuffer(raw, dtype=array.dtype).reshape(array.shape)
-
-
-def _empty(session: Any, tensor: str) -> np.ndarray:
-    info = session.getInfo(tensor)
-    return np.empty(info.shape(), dtype=np.dtype(info.data_type_lcase()))
 
 
 def _tensors(session: Any, prefix: str) -> Dict[str, str]:
@@ -53,7 +49,7 @@ class DistributedOptimizer:
         """Connects the streams. Call it after prepareDevice and before the first run."""
         gradients = _tensors(self._session, popart.hostReduceGradCopyPrefix())
         for tensor, stream in gradients.items():
-            self._reduced[tensor] = _empty(self._session, tensor)
+            self._reduced[tensor] = empty(self._session, tensor)
             self._session.connectStreamToCallback(stream, self._reduce(tensor), 0)
         for tensor, stream in _tensors(self._session, popart.hostReduceVarCopyPrefix()).items():
             if tensor not in gradients:
@@ -73,15 +69,3 @@ class DistributedOptimizer:
     def _give_back(self, tensor: str) -> Callable[[Any], None]:
         reduced = self._reduced[tensor]
         return lambda stream: np.copyto(_memory(stream, reduced), reduced)
-
-
-def broadcast_weights(session: Any, root_rank: int = 0) -> None:
-    """All ranks get the weights of root_rank. Call it after prepareDevice and before weightsFromHost."""
-    weights = {tensor: _empty(session, tensor) for tensor in _tensors(session, popart.hostReduceVarCopyPrefix())}
-    # The initial weights can be read only from where the device has left them.
-    session.weightsFromHost()
-    session.weightsToHost()
-    session.readWeights(popart.PyWeightsIO(weights))
-    for tensor in sorted(weights):
-        popdist.collectives.broadcast(weights[tensor], root_rank, f"horovod.weight.{tensor}")
-    session.writeWeights(popart.PyWeightsIO(weights))

@@ -189,7 +189,7 @@ def test_a_job_that_a_quota_takes_in_part_leaves_its_ipus_to_others(world, vipu)
     world.start_operator(vipu.address)
     crowd = world.job("crowd", workersPerJobInstance=4, ipusPerJobInstance="64")
     reported = crowd.wait("Pending", "QuotaExceeded")
-    assert "Some pods of instance 0 were rejected" in reported["lastMessage"] and "exceeded quota: three" in reported["lastMessage"]
+    assert "Instance 0 could not start; IPUs released" in reported["lastMessage"] and "exceeded quota: three" in reported["lastMessage"]
     assert reported["stuckSince"]
     until(lambda: crowd.pods() == {} and crowd.records() == {} and vipu.partitions() == {}, "all is taken back", tell=world.tell)
     pair = world.job("pair", workersPerJobInstance=2, ipusPerJobInstance="64")
@@ -344,7 +344,7 @@ def test_every_mistake_of_the_command_line_at_once(tmp_path):
     path.write_text("vipuControllers: [a:x]\nvipuContrlers: x\n")
     done = run("--no-such-flag", "--log-level", "loud", "stray", "--partition-prefix", "-P-", "--health-port", "many",
                "--launcher-pull-policy", "Sometimes", "--config", path, "--context")
-    words = ("--no-such-flag", '"stray"', '"many"', "--context requires a value", '"Sometimes"', '"loud"', '"-P-"', '"vipuContrlers"',
+    words = ("--no-such-flag", '"many"', "--context requires a value", '"stray"', '"Sometimes"', '"loud"', '"-P-"', '"vipuContrlers"',
              '"x"')
     lines = done.stderr.splitlines()
     assert done.returncode == 2 and len(lines) == len(words), lines

@@ -1,6 +1,8 @@
 """A process that may still run keeps its IPUs from everybody else: held first, then cut off by the removal."""
 
+import re
 import time
+from datetime import datetime, timezone
 
 import pytest
 
@@ -114,6 +116,44 @@ def test_an_admin_ends_the_hold(world, vipu):
     job.annotate(**{RELEASE: old})
     job.wait_pods(1)
     finish(world, vipu, job)
+
+
+def test_a_hold_says_until_when_and_how_to_end_it(world, vipu):
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("told")
+    old = lose_the_pod(world, job)
+    wait_held(world, job, old)
+    job.delete()
+    held = job.wait("Terminating", "TerminationUnconfirmed")
+    told = re.fullmatch(r"Deleting: holding partition (\S+) until (\S+): processes of pod told-worker-0 on node \S+ may still be "
+                        r"running\. If none is running, release it now: kubectl annotate -n (\S+) ipujob (\S+) (\S+)=(\S+)",
+                        held["lastMessage"])
+    assert told, held["lastMessage"]
+    ends_in_s = (datetime.fromisoformat(told[2]) - datetime.now(timezone.utc)).total_seconds()
+    assert 300 < ends_in_s <= 601
+    assert (told[1], told[3], told[4], told[5], told[6]) == (old, world.ns, "told", RELEASE, old)
+    assert [item["state"] for item in held["partitions"]] == ["Held"]
+    until(lambda: "TerminationUnconfirmed" in job.reasons_reported(), "an event tells it", tell=world.tell)
+    job.annotate(**{told[5]: told[6]})
+    job.wait_gone()
+    assert vipu.partitions() == {}
+
+
+def test_a_partition_that_is_gone_is_not_held(world, vipu):
+    """Its removal is the fence, whoever removed it."""
+    world.start_operator(vipu.address, "--hold-seconds", 600)
+    job = world.job("fenceless", ipusPerJobInstance="64")
+    old = lose_the_pod(world, job)
+    wait_held(world, job, old)
+    job.delete()
+    job.wait("Terminating", "TerminationUnconfirmed")
+    other = world.job("other", ipusPerJobInstance="64")
+    assert f"in use by {world.ns}/fenceless (64 IPUs)" in other.wait("Pending", "InsufficientIPUs")["lastMessage"]
+    vipu.client.remove(old)
+    job.wait_gone()
+    other.run_pods(1)
+    other.wait("Running")
+    assert set(world.spent()) == {old}, "its process may live, and knows the id"
 
 
 def test_a_restart_in_the_middle_of_the_hold_does_not_end_it(world, vipu, front):

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from kubelet import is_stopped
 from waiting import until
 from world import FINALIZER, OPERATOR_NS, container, pod_template
 
@@ -83,6 +84,30 @@ def test_conditions_are_those_of_kubernetes(world, vipu):
     for event in job.events():
         assert event["metadata"]["namespace"] == world.ns and event["regarding"]["kind"] == "IPUJob"
         assert event["reportingController"] == "graphcore.ai/ipu-operator"
+
+
+def test_an_event_is_sent_once_however_often_its_status_is_written(world, vipu):
+    """As when somebody else changes the job again and again: the write is rejected, and repeated."""
+    api = world.make_api_proxy()
+    world.start_operator(vipu.address, proxy=api)
+
+    def says_running(seen):
+        return seen.method == "PATCH" and seen.path.endswith("/ipujobs/told/status") and b'"launcherStatus":"Running"' in seen.body
+
+    def events():
+        return [seen for seen in api.since(0) if "/events" in seen.path and b'"reason":"Running"' in seen.body]
+
+    api.refuses = says_running
+    job = world.job("told")
+    job.run_pods(1)
+    until(lambda: sum(map(says_running, api.since(0))) >= 3, "the status is written again and again", tell=world.tell)
+    assert events() == []
+    api.refuses = lambda seen: False
+    job.wait("Running")
+    world.kubelet.succeed(job.pods()["told-worker-0"])
+    job.wait("Completed")
+    until(lambda: "Completed" in job.reasons_reported(), "its end is told as an event", tell=world.tell)
+    assert len(events()) == 1
 
 
 def test_two_instances_of_two_workers(world, vipu):
@@ -168,9 +193,9 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
     pods = job.run_pods(2)
     job.wait("Running")
     world.kubelet.fail(pods["broken-worker-1"], 3, "\0 loss is not a number")
-    until(lambda: job.pods()["broken-worker-0"]["metadata"].get("deletionTimestamp"), "its peer is stopped",
-          tell=world.tell)
-    world.kubelet.end_deleted(pods["broken-worker-0"])
+    until(lambda: is_stopped(job.pods()["broken-worker-0"]), "its peer is stopped", tell=world.tell)
+    assert job.is_in("Running") and vipu.partitions(), "IPUs go back only when its process has ended"
+    world.kubelet.end_stopped(pods["broken-worker-0"])
     failed = job.wait("Failed", "ContainerFailed")
     assert failed["lastMessage"] == "Container train of pod broken-worker-1 exited with code 3: \ufffd loss is not a number"
     failure = failed["failures"][0]

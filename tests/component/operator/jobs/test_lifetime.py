@@ -24,7 +24,9 @@ def test_a_job_that_runs_too_long_fails(operator):
     failed = job.wait("Failed", "DeadlineExceeded")
     assert "Stopped after 3 s: spec.activeDeadlineSeconds" in failed["lastMessage"]
     assert failed["currentReplicas"] == 0 and job.condition("Failed")["reason"] == "DeadlineExceeded"
-    until(lambda: not job.pods(), "its pods have gone", tell=operator.tell)
+    pod = job.wait_logs_kept("endless-worker-0")["endless-worker-0"]
+    assert pod["metadata"]["annotations"]["graphcore.ai/stopped-at"]
+    assert "failures" not in job.status and job.status["workersStatus"]["failed"] == 0
     assert is_free(operator, job)
 
 
@@ -47,7 +49,7 @@ def test_an_interactive_job_is_held_and_ends_well(operator):
     job.patch({"spec": {"interactive": {"ttl": 3}}})
     done = job.wait("Completed", "InteractiveTTLExpired")
     assert (done["lastMessage"], done["currentReplicas"]) == ("All instances done", 0)
-    until(lambda: not job.pods(), "its pods have gone", tell=operator.tell)
+    job.wait_logs_kept("session-worker-0")
     assert is_free(operator, job)
 
 

@@ -1,5 +1,6 @@
 """Instances come and go, and a changed template is rolled out over them."""
 
+from kubelet import is_stopped
 from metrics_api import MetricsApi
 from waiting import until
 from world import container, pod_template
@@ -12,7 +13,7 @@ def scale(world, job, replicas):
 
 def instances(job):
     return sorted(pod["metadata"]["labels"]["graphcore.ai/instance"] for pod in job.pods().values()
-                  if not pod["metadata"].get("deletionTimestamp"))
+                  if not pod["metadata"].get("deletionTimestamp") and not is_stopped(pod))
 
 
 def wait_instances(world, job, count):
@@ -33,6 +34,7 @@ def test_scaling_adds_at_the_end_and_takes_the_last_away(world, vipu):
     wait_instances(world, job, 1)
     until(lambda: list(vipu.partitions()) == [f"p-serve-{world.ns}-0"], "the IPUs of the others are free", tell=world.tell)
     assert job.pods()["serve-worker-0"]["metadata"]["uid"] == first["serve-worker-0"], "nothing else was disturbed"
+    job.wait_logs_kept(*(f"serve-worker-{n}" for n in (1, 2, 3)))
     shown = world.api.request("GET", world.api.path("ipujobs", world.ns, "serve", "scale"))
     assert (shown["spec"]["replicas"], shown["status"]["replicas"]) == (1, 1)
 
@@ -73,7 +75,7 @@ def test_an_autoscaler_counts_one_pod_of_each_instance(world, vipu):
 
 
 def of_image(job, image):
-    return sum(pod["spec"]["containers"][0]["image"] == image and not pod["metadata"].get("deletionTimestamp")
+    return sum(pod["spec"]["containers"][0]["image"] == image and not is_stopped(pod) and not pod["metadata"].get("deletionTimestamp")
                for pod in job.pods().values())
 
 

@@ -25,6 +25,11 @@ def terminated(code, message=""):
                            "startedAt": now(), "finishedAt": now()}}
 
 
+def is_stopped(pod):
+    """Was it given a deadline that has passed, to end it and to keep its log?"""
+    return pod["spec"].get("activeDeadlineSeconds") == 1
+
+
 class Kubelet:
     """The steps of a pod's life on one node; the node object is made here, and no pod is scheduled to it."""
 
@@ -95,6 +100,11 @@ class Kubelet:
         else:
             self.fail(pod, code)
 
+    def end_stopped(self, pod, code=143):
+        """What the node does at a deadline (kubernetes/kubernetes, pkg/kubelet/active_deadline.go)."""
+        self.report(pod, "Failed", statuses(pod, terminated(code)), reason="DeadlineExceeded",
+                    message="Pod was active on the node longer than the specified deadline")
+
     def end_deleted(self, pod):
         """What the node does when a pod was asked to go: its containers end, then the object does."""
         if pod.get("status", {}).get("phase") in ("Pending", "Running"):
@@ -141,6 +151,8 @@ class Automatic:
         try:
             if pod["metadata"].get("deletionTimestamp"):
                 self.kubelet.end_deleted(pod)
+            elif phase == "Running" and is_stopped(pod):
+                self.kubelet.end_stopped(pod)
             elif not node:
                 if self.kubelet.bind(pod):
                     self.ran.add(pod["metadata"]["uid"])

@@ -14,7 +14,7 @@ import yaml
 
 from api_proxy import ApiProxy
 from kube_api import Api, Refused
-from kubelet import Automatic, Kubelet
+from kubelet import Automatic, Kubelet, is_stopped
 from operator_program import ROOT, Operator
 from tcp_proxy import TcpProxy
 from vipu_side import VipuProxy, VipuServer
@@ -213,9 +213,17 @@ class Job:
         """Its pods, once that many are there and none of them is going."""
         def there():
             pods = self.pods()
-            going = any(pod["metadata"].get("deletionTimestamp") for pod in pods.values())
+            going = any(pod["metadata"].get("deletionTimestamp") or is_stopped(pod) for pod in pods.values())
             return len(pods) == count and not going and pods
         return until(there, f"{self.name} has {count} pods", seconds, self.world.tell)
+
+    def wait_logs_kept(self, *names):
+        """These pods, once the operator has stopped them and their node has ended them."""
+        def kept():
+            pods = self.pods()
+            return all(name in pods and is_stopped(pods[name]) and pods[name]["status"]["phase"] == "Failed"
+                       and "deletionTimestamp" not in pods[name]["metadata"] for name in names) and pods
+        return until(kept, f"{', '.join(names)} are kept for their logs", tell=self.world.tell)
 
     def run_pods(self, count):
         """Plays their start; the pods."""

@@ -1,1 +1,1 @@
-"""Stands in for TensorFlow: its IPU configuration is an object of the caller's."""
+"""Stands in for TensorFlow."""

@@ -1,7 +1,5 @@
 #include "base/doc/yaml.h"
 
-#include <string.h>
-
 #include "lib/check.h"
 
 TEST(values_of_the_core_schema)

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "unit/base/http/peer.h"
 
 enum { PATIENCE_S = 100 }; /* over only when something is wrong, however busy the machine */
 
@@ -75,6 +76,27 @@ static bool is_done(void *ctx)
 void exchange_wait(struct exchange *x)
 {
     exchange_run_until(x->loop, is_done, x);
+}
+
+struct raw {
+    struct peer peer;
+    bool good;
+};
+
+static bool raw_has_ended(void *ctx)
+{
+    struct raw *raw = ctx;
+
+    return peer_has_ended(&raw->peer, &raw->good);
+}
+
+bool exchange_run_client(struct loop *loop, uint16_t port, bool (*script)(int fd))
+{
+    struct raw raw = {0};
+
+    peer_start_client(&raw.peer, port, script);
+    exchange_run_until(loop, raw_has_ended, &raw);
+    return raw.good;
 }
 
 void exchange_release(struct exchange *x)

@@ -21,4 +21,6 @@ void exchange_send(struct exchange *x, struct loop *loop, struct http_client *ht
 /* Runs the loop until the condition holds, looking after every turn; fails the test after ten seconds. */
 void exchange_run_until(struct loop *loop, bool (*holds)(void *ctx), void *ctx);
 void exchange_wait(struct exchange *x); /* until on_done */
+/* Runs the loop until a raw client of the port (see peer.h) has ended; whether its script returned true. */
+bool exchange_run_client(struct loop *loop, uint16_t port, bool (*script)(int fd));
 void exchange_release(struct exchange *x);

@@ -1,6 +1,5 @@
 #include "base/http/http_client.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,15 +12,32 @@
 
 enum { REQUEST_MAX = 1 << 16 };
 
-/* What most tests need: a peer with a script, a loop, a pool. */
+/* Where the bytes of a response go instead of the exchange. */
+struct taker {
+    struct str bytes;
+    int status;
+    int heads;
+    bool refuse;
+    bool cancels; /* its own call, from inside the callback */
+};
+
+/* What most tests need: a peer with a script, a loop, a client, and one request. The exchange comes first, so
+ * that a callback's ctx is both. */
 struct bench {
+    struct exchange x;
+    struct taker taker;
     struct peer peer;
     struct loop *loop;
     struct http_client *http;
     char url[100];
 };
 
-static void bench_open(struct bench *b, void (*script)(int listener), struct http_client_options options)
+static void bench_init(struct bench *b)
+{
+    *b = (struct bench){0};
+}
+
+static void bench_open_with(struct bench *b, void (*script)(int listener), struct http_client_options options)
 {
     struct err err;
 
@@ -34,23 +50,38 @@ static void bench_open(struct bench *b, void (*script)(int listener), struct htt
     (void)snprintf(b->url, sizeof b->url, "http://127.0.0.1:%u/path?q=1", b->peer.port);
 }
 
-static void bench_close(struct bench *b)
+static void bench_open(struct bench *b, void (*script)(int listener))
 {
+    bench_open_with(b, script, (struct http_client_options){0});
+}
+
+static void bench_release(struct bench *b)
+{
+    exchange_release(&b->x);
+    str_release(&b->taker.bytes);
     http_client_free(b->http);
     loop_free(b->loop);
     peer_stop(&b->peer);
 }
 
-/* One request, answered or not. */
-static void bench_ask(struct bench *b, struct exchange *x, struct http_request request)
+DEFINE_AUTO(bench);
+
+static void bench_send(struct bench *b, struct http_request request)
 {
     if (!request.method)
         request.method = "GET";
     if (!request.url)
         request.url = b->url;
-    exchange_send(x, b->loop, b->http, request);
-    CHECK_INT_EQ(x->done, 0); /* never from inside http_send */
-    exchange_wait(x);
+    b->x.done = 0;
+    exchange_send(&b->x, b->loop, b->http, request);
+    CHECK_INT_EQ(b->x.done, 0); /* never from inside http_send */
+}
+
+/* One request, answered or not. */
+static void bench_ask(struct bench *b, struct http_request request)
+{
+    bench_send(b, request);
+    exchange_wait(&b->x);
     CHECK_INT_EQ(http_in_flight(b->http), 0);
 }
 
@@ -71,35 +102,30 @@ static void echo(int listener)
     }
 }
 
-TEST(what_is_sent)
+TEST_F(bench, b, what_is_sent)
 {
     static const char *const extra[] = {"X-One: 1", "X-Two: 2", NULL};
-    struct bench b;
-    struct exchange x = {0};
     AUTO(mem) char *want = NULL;
 
-    bench_open(&b, echo, (struct http_client_options){0});
-    bench_ask(&b, &x,
-              (struct http_request){.method = "PATCH",
-                                    .content_type = "application/merge-patch+json",
-                                    .accept = "application/json;as=Table",
-                                    .bearer_token = "s3cret",
-                                    .headers = extra,
-                                    .body = SLICE_LIT("{\"a\":1}")});
-    CHECK_INT_EQ(x.err.kind, ERR_NONE);
-    CHECK_INT_EQ(x.res.status, 200);
-    CHECK_STR_EQ(x.content_type, "text/echo");
+    bench_open(b, echo);
+    bench_ask(b, (struct http_request){.method = "PATCH",
+                                       .content_type = "application/merge-patch+json",
+                                       .accept = "application/json;as=Table",
+                                       .bearer_token = "s3cret",
+                                       .headers = extra,
+                                       .body = SLICE_LIT("{\"a\":1}")});
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(b->x.res.status, 200);
+    CHECK_STR_EQ(b->x.content_type, "text/echo");
     want = mem_printf(
         "PATCH /path?q=1 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: test/1\r\n"
         "Accept: application/json;as=Table\r\nContent-Type: application/merge-patch+json\r\n"
         "Authorization: Bearer s3cret\r\nX-One: 1\r\nX-Two: 2\r\nContent-Length: 7\r\n\r\n{\"a\":1}",
-        b.peer.port);
-    CHECK_STR_EQ(str_text(&x.body), want);
-    exchange_release(&x);
-    bench_close(&b);
+        b->peer.port);
+    CHECK_STR_EQ(str_text(&b->x.body), want);
 }
 
-TEST(methods_and_bodies_go_together)
+TEST_F(bench, b, methods_and_bodies_go_together)
 {
     static const struct {
         const char *method, *body;
@@ -111,20 +137,15 @@ TEST(methods_and_bodies_go_together)
         {"POST", NULL, "Content-Length: 0", "Content-Type"},
         {"PUT", "x", "PUT /path", "Expect"},
     };
-    struct bench b;
 
-    bench_open(&b, echo, (struct http_client_options){0});
+    bench_open(b, echo);
     CHECK_ROWS (row, rows) {
-        struct exchange x = {0};
-
-        bench_ask(&b, &x, (struct http_request){.method = row->method, .body = slice_of(row->body)});
-        CHECK_INT_EQ(x.err.kind, ERR_NONE);
-        CHECK_HAS(str_text(&x.body), row->has);
-        CHECK_HAS(str_text(&x.body), "Accept: application/json\r\n");
-        CHECK(strstr(str_text(&x.body), row->has_not) == NULL);
-        exchange_release(&x);
+        bench_ask(b, (struct http_request){.method = row->method, .body = slice_of(row->body)});
+        CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+        CHECK_HAS(str_text(&b->x.body), row->has);
+        CHECK_HAS(str_text(&b->x.body), "Accept: application/json\r\n");
+        CHECK(strstr(str_text(&b->x.body), row->has_not) == NULL);
     }
-    bench_close(&b);
 }
 
 static void head_only(int listener)
@@ -139,20 +160,14 @@ static void head_only(int listener)
     (void)peer_read_all(fd, request, sizeof request);
 }
 
-TEST(a_head_request_waits_for_no_body)
+TEST_F(bench, b, a_head_request_waits_for_no_body)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b, head_only, (struct http_client_options){0});
-    bench_ask(&b, &x, (struct http_request){.method = "HEAD"});
-    CHECK_INT_EQ(x.err.kind, ERR_NONE);
-    CHECK_INT_EQ(x.body.len, 0);
-    x.done = 0;
-    bench_ask(&b, &x, (struct http_request){0});
-    CHECK_INT_EQ(x.res.status, 204);
-    exchange_release(&x);
-    bench_close(&b);
+    bench_open(b, head_only);
+    bench_ask(b, (struct http_request){.method = "HEAD"});
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(b->x.body.len, 0);
+    bench_ask(b, (struct http_request){0});
+    CHECK_INT_EQ(b->x.res.status, 204);
 }
 
 static void patience(int listener)
@@ -171,26 +186,20 @@ static void patience(int listener)
     (void)peer_read_all(fd, request, sizeof request);
 }
 
-TEST(headers_that_matter)
+TEST_F(bench, b, headers_that_matter)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b, patience, (struct http_client_options){0});
-    bench_ask(&b, &x, (struct http_request){0});
-    CHECK_INT_EQ(x.err.kind, ERR_NONE);
-    CHECK_INT_EQ(x.res.status, 429);
-    CHECK_INT_EQ(x.res.retry_after_ms, 7000);
-    CHECK_STR_EQ(x.warning, "unknown field \\\"spec.x\\\"");
-    CHECK_STR_EQ(str_text(&x.body), "busy");
-    CHECK_STR_EQ(x.content_type, "");
-    x.done = 0;
-    bench_ask(&b, &x, (struct http_request){0}); /* a redirect is an answer, not an errand */
-    CHECK_INT_EQ(x.res.status, 302);
-    CHECK_INT_EQ(x.res.retry_after_ms, -1);
-    CHECK_STR_EQ(x.warning, "");
-    exchange_release(&x);
-    bench_close(&b);
+    bench_open(b, patience);
+    bench_ask(b, (struct http_request){0});
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(b->x.res.status, 429);
+    CHECK_INT_EQ(b->x.res.retry_after_ms, 7000);
+    CHECK_STR_EQ(b->x.warning, "unknown field \\\"spec.x\\\"");
+    CHECK_STR_EQ(str_text(&b->x.body), "busy");
+    CHECK_STR_EQ(b->x.content_type, "");
+    bench_ask(b, (struct http_request){0}); /* a redirect is an answer, not an errand */
+    CHECK_INT_EQ(b->x.res.status, 302);
+    CHECK_INT_EQ(b->x.res.retry_after_ms, -1);
+    CHECK_STR_EQ(b->x.warning, "");
 }
 
 /* --- streams --- */
@@ -210,67 +219,39 @@ static void two_pieces(int listener)
     }
 }
 
-struct taker {
-    struct str bytes;
-    int status;
-    int heads;
-    bool refuse;
-    struct http_call **cancel; /* from inside the callback */
-};
-
-/* An exchange whose bytes go to a taker instead; the exchange comes first, so that ctx is both. */
-struct stream {
-    struct exchange x;
-    struct taker taker;
-};
-
 static bool take(void *ctx, int status, const char *bytes, size_t len)
 {
-    struct taker *taker = &((struct stream *)ctx)->taker;
+    struct bench *b = ctx;
 
-    taker->status = status;
-    (void)str_add(&taker->bytes, bytes, len);
-    if (taker->cancel && *taker->cancel) {
-        http_cancel(*taker->cancel);
-        *taker->cancel = NULL;
-    }
-    return !taker->refuse;
+    b->taker.status = status;
+    (void)str_add(&b->taker.bytes, bytes, len);
+    if (b->taker.cancels)
+        http_cancel(TAKE(b->x.call));
+    return !b->taker.refuse;
 }
 
-TEST(bytes_go_to_the_taker_as_they_arrive_but_errors_are_collected)
+TEST_F(bench, b, bytes_go_to_the_taker_as_they_arrive_but_errors_are_collected)
 {
-    struct bench b;
-    struct stream s = {0};
-
-    bench_open(&b, two_pieces, (struct http_client_options){0});
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
-    CHECK_INT_EQ(s.x.err.kind, ERR_NONE);
-    CHECK_STR_EQ(str_text(&s.taker.bytes), "onetwo");
-    CHECK_INT_EQ(s.taker.status, 200);
-    CHECK_INT_EQ(s.x.body.len, 0);
-    s.x.done = 0;
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
-    CHECK_INT_EQ(s.x.res.status, 500);
-    CHECK_STR_EQ(str_text(&s.x.body), "bad");
-    CHECK_STR_EQ(str_text(&s.taker.bytes), "onetwo");
-    str_release(&s.taker.bytes);
-    exchange_release(&s.x);
-    bench_close(&b);
+    bench_open(b, two_pieces);
+    bench_ask(b, (struct http_request){.on_bytes = take});
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+    CHECK_STR_EQ(str_text(&b->taker.bytes), "onetwo");
+    CHECK_INT_EQ(b->taker.status, 200);
+    CHECK_INT_EQ(b->x.body.len, 0);
+    bench_ask(b, (struct http_request){.on_bytes = take});
+    CHECK_INT_EQ(b->x.res.status, 500);
+    CHECK_STR_EQ(str_text(&b->x.body), "bad");
+    CHECK_STR_EQ(str_text(&b->taker.bytes), "onetwo");
 }
 
-TEST(a_taker_can_end_its_call)
+TEST_F(bench, b, a_taker_can_end_its_call)
 {
-    struct bench b;
-    struct stream s = {.taker.refuse = true};
-
-    bench_open(&b, two_pieces, (struct http_client_options){0});
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take});
-    CHECK_INT_EQ(s.x.err.kind, ERR_INVALID);
-    CHECK_STR_EQ(s.x.err.msg, "response rejected by the reader");
-    CHECK_INT_EQ(s.x.res.status, 200);
-    str_release(&s.taker.bytes);
-    exchange_release(&s.x);
-    bench_close(&b);
+    b->taker.refuse = true;
+    bench_open(b, two_pieces);
+    bench_ask(b, (struct http_request){.on_bytes = take});
+    CHECK_INT_EQ(b->x.err.kind, ERR_INVALID);
+    CHECK_STR_EQ(b->x.err.msg, "response rejected by the reader");
+    CHECK_INT_EQ(b->x.res.status, 200);
 }
 
 static void head_without_body(int listener)
@@ -288,10 +269,10 @@ static void head_without_body(int listener)
 /* Ends the call, so that what follows it is not waited for. */
 static void note_head(void *ctx)
 {
-    struct stream *s = ctx;
+    struct bench *b = ctx;
 
-    s->taker.heads++;
-    http_cancel(s->x.call);
+    b->taker.heads++;
+    http_cancel(b->x.call);
 }
 
 static bool is_idle(void *ctx)
@@ -299,88 +280,42 @@ static bool is_idle(void *ctx)
     return http_in_flight(ctx) == 0;
 }
 
-TEST(headers_of_a_2xx_response_are_reported_before_the_body)
+TEST_F(bench, b, headers_of_a_2xx_response_are_reported_before_the_body)
 {
-    struct bench b;
-    struct stream s = {0};
-
-    bench_open(&b, head_without_body, (struct http_client_options){0});
-    bench_ask(&b, &s.x, (struct http_request){.on_head = note_head, .on_bytes = take});
-    CHECK_INT_EQ(s.x.res.status, 404);
-    CHECK_INT_EQ(s.taker.heads, 0);
-    exchange_send(
-        &s.x, b.loop, b.http,
-        (struct http_request){.method = "GET", .url = b.url, .on_head = note_head, .on_bytes = take});
-    exchange_run_until(b.loop, is_idle, b.http);
-    CHECK_INT_EQ(s.taker.heads, 1);
-    CHECK_STR_EQ(str_text(&s.taker.bytes), "");
-    exchange_release(&s.x);
-    bench_close(&b);
+    bench_open(b, head_without_body);
+    bench_ask(b, (struct http_request){.on_head = note_head, .on_bytes = take});
+    CHECK_INT_EQ(b->x.res.status, 404);
+    CHECK_INT_EQ(b->taker.heads, 0);
+    bench_send(b, (struct http_request){.on_head = note_head, .on_bytes = take});
+    exchange_run_until(b->loop, is_idle, b->http);
+    CHECK_INT_EQ(b->taker.heads, 1);
+    CHECK_STR_EQ(str_text(&b->taker.bytes), "");
 }
 
-TEST(a_taker_can_cancel_its_own_call)
+TEST_F(bench, b, a_taker_can_cancel_its_own_call)
 {
-    struct bench b;
-    struct stream s = {0};
-
-    bench_open(&b, two_pieces, (struct http_client_options){0});
-    s.taker.cancel = &s.x.call;
-    exchange_send(&s.x, b.loop, b.http,
-                  (struct http_request){.method = "GET", .url = b.url, .on_bytes = take});
-    exchange_run_until(b.loop, is_idle, b.http);
-    CHECK_INT_EQ(s.x.done, 0);
-    CHECK_STR_EQ(str_text(&s.taker.bytes), "one");
-    str_release(&s.taker.bytes);
-    bench_close(&b);
+    bench_open(b, two_pieces);
+    b->taker.cancels = true;
+    bench_send(b, (struct http_request){.on_bytes = take});
+    exchange_run_until(b->loop, is_idle, b->http);
+    CHECK_INT_EQ(b->x.done, 0);
+    CHECK_STR_EQ(str_text(&b->taker.bytes), "one");
 }
 
 /* --- peers that are wrong --- */
 
-static void answer_then_end(int listener, const char *answer)
+static const char *partial_answer; /* of the next peer */
+
+static void answer_and_end(int listener)
 {
     char request[REQUEST_MAX];
 
     for (;;) {
         int fd = peer_accept(listener);
         (void)peer_read_request(fd, request, sizeof request);
-        peer_send(fd, answer);
+        peer_send(fd, partial_answer);
         (void)close(fd);
     }
-}
-
-static void half_head(int listener)
-{
-    answer_then_end(listener, "HTTP/1.1 200 O");
-}
-
-static void half_body(int listener)
-{
-    answer_then_end(listener, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour");
-}
-
-static void half_chunk(int listener)
-{
-    answer_then_end(listener, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nfour");
-}
-
-static void no_last_chunk(int listener)
-{
-    answer_then_end(listener, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n");
-}
-
-static void nothing(int listener)
-{
-    answer_then_end(listener, "");
-}
-
-static void no_http(int listener)
-{
-    answer_then_end(listener, "SSH-2.0-OpenSSH_9.2\r\n");
-}
-
-static void wrong_length(int listener)
-{
-    answer_then_end(listener, "HTTP/1.1 200 OK\r\nContent-Length: -7\r\n\r\n");
 }
 
 static void reset_at_once(int listener)
@@ -419,28 +354,34 @@ static void endless_body(int listener)
 
 TEST(a_peer_that_breaks_off_is_an_error)
 {
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     static const struct {
-        void (*script)(int listener);
+        const char *answer; /* NULL: the script's own */
         enum err_kind kind;
         int status;
+        void (*script)(int listener);
     } rows[] = {
-        {half_head, ERR_IO, 0},           {half_body, ERR_IO, 200},   {half_chunk, ERR_IO, 200},
-        {no_last_chunk, ERR_IO, 200},     {nothing, ERR_IO, 0},       {no_http, ERR_IO, 0},
-        {wrong_length, ERR_IO, 200},      {reset_at_once, ERR_IO, 0}, {big_headers, ERR_INVALID, 200},
-        {endless_body, ERR_INVALID, 200},
+        {"HTTP/1.1 200 O", ERR_IO, 0, answer_and_end},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour", ERR_IO, 200, answer_and_end},
+        {CHUNKED "a\r\nfour", ERR_IO, 200, answer_and_end},
+        {CHUNKED "4\r\nfour\r\n", ERR_IO, 200, answer_and_end},
+        {"", ERR_IO, 0, answer_and_end},
+        {"SSH-2.0-OpenSSH_9.2\r\n", ERR_IO, 0, answer_and_end},
+        {"HTTP/1.1 200 OK\r\nContent-Length: -7\r\n\r\n", ERR_IO, 200, answer_and_end},
+        {NULL, ERR_IO, 0, reset_at_once},
+        {NULL, ERR_INVALID, 200, big_headers},
+        {NULL, ERR_INVALID, 200, endless_body},
     };
 
     CHECK_ROWS (row, rows) {
-        struct bench b;
-        struct exchange x = {0};
+        AUTO(bench) struct bench b = {0};
 
-        bench_open(&b, row->script, (struct http_client_options){0});
-        bench_ask(&b, &x, (struct http_request){.max_body = 100 * 1000});
-        CHECK_INT_EQ(x.err.kind, row->kind);
-        CHECK_INT_EQ(x.res.status, row->status);
-        CHECK(x.err.msg[0] != '\0');
-        exchange_release(&x);
-        bench_close(&b);
+        partial_answer = row->answer;
+        bench_open(&b, row->script);
+        bench_ask(&b, (struct http_request){.max_body = 100 * 1000});
+        CHECK_INT_EQ(b.x.err.kind, row->kind);
+        CHECK_INT_EQ(b.x.res.status, row->status);
+        CHECK(b.x.err.msg[0] != '\0');
     }
 }
 
@@ -463,33 +404,22 @@ static void silent_in_the_middle(int listener)
     (void)peer_read_all(fd, rest, sizeof rest);
 }
 
-TEST(a_request_has_a_deadline)
+TEST_F(bench, b, a_request_has_a_deadline)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b, silent, (struct http_client_options){0});
-    bench_ask(&b, &x, (struct http_request){.timeout_ms = 60});
-    CHECK_INT_EQ(x.err.kind, ERR_TIMEOUT);
-    CHECK_INT_EQ(x.res.status, 0);
-    exchange_release(&x);
-    bench_close(&b);
+    bench_open(b, silent);
+    bench_ask(b, (struct http_request){.timeout_ms = 60});
+    CHECK_INT_EQ(b->x.err.kind, ERR_TIMEOUT);
+    CHECK_INT_EQ(b->x.res.status, 0);
 }
 
-TEST(silence_ends_a_stream)
+TEST_F(bench, b, silence_ends_a_stream)
 {
-    struct bench b;
-    struct stream s = {0};
-
-    bench_open(&b, silent_in_the_middle, (struct http_client_options){0});
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = take, .idle_timeout_ms = 2000});
-    CHECK_INT_EQ(s.x.err.kind, ERR_TIMEOUT);
-    CHECK_STR_EQ(s.x.err.msg, "no data received for 2000 ms");
-    CHECK_INT_EQ(s.x.res.status, 200);
-    CHECK_STR_EQ(str_text(&s.taker.bytes), "part");
-    exchange_release(&s.x);
-    str_release(&s.taker.bytes);
-    bench_close(&b);
+    bench_open(b, silent_in_the_middle);
+    bench_ask(b, (struct http_request){.on_bytes = take, .idle_timeout_ms = 2000});
+    CHECK_INT_EQ(b->x.err.kind, ERR_TIMEOUT);
+    CHECK_STR_EQ(b->x.err.msg, "no data received for 2000 ms");
+    CHECK_INT_EQ(b->x.res.status, 200);
+    CHECK_STR_EQ(str_text(&b->taker.bytes), "part");
 }
 
 static void refuse_port(int listener)
@@ -504,21 +434,16 @@ static bool has_ended(void *ctx)
     return peer_has_ended(ctx, &good);
 }
 
-TEST(connection_refused)
+TEST_F(bench, b, connection_refused)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b, refuse_port, (struct http_client_options){0});
-    exchange_run_until(b.loop, has_ended, &b.peer);
-    bench_ask(&b, &x, (struct http_request){0});
-    CHECK_INT_EQ(x.err.kind, ERR_IO);
-    CHECK_HAS(x.err.msg, "connect");
-    exchange_release(&x);
-    bench_close(&b);
+    bench_open(b, refuse_port);
+    exchange_run_until(b->loop, has_ended, &b->peer);
+    bench_ask(b, (struct http_request){0});
+    CHECK_INT_EQ(b->x.err.kind, ERR_IO);
+    CHECK_HAS(b->x.err.msg, "connect");
 }
 
-TEST(requests_that_cannot_be_sent)
+TEST_F(bench, b, requests_that_cannot_be_sent)
 {
     static const char *const broken[] = {"X: a\r\nY: b", NULL};
     static const struct {
@@ -531,18 +456,13 @@ TEST(requests_that_cannot_be_sent)
          "invalid request header: contains a line break"},
         {{.url = "http://127.0.0.1:1/", .headers = broken}, "invalid request header: contains a line break"},
     };
-    struct bench b;
 
-    bench_open(&b, silent, (struct http_client_options){0});
+    bench_open(b, silent);
     CHECK_ROWS (row, rows) {
-        struct exchange x = {0};
-
-        bench_ask(&b, &x, row->request);
-        CHECK_INT_EQ(x.err.kind, ERR_INVALID);
-        CHECK_HAS(x.err.msg, row->msg);
-        exchange_release(&x);
+        bench_ask(b, row->request);
+        CHECK_INT_EQ(b->x.err.kind, ERR_INVALID);
+        CHECK_HAS(b->x.err.msg, row->msg);
     }
-    bench_close(&b);
 }
 
 /* --- many at once, cancelling, aborting --- */
@@ -577,22 +497,20 @@ static bool all_done(void *ctx)
     return true;
 }
 
-TEST(requests_share_a_few_connections)
+TEST_F(bench, b, requests_share_a_few_connections)
 {
-    struct bench b;
     struct exchange x[20] = {0};
 
-    bench_open(&b, count_connections, (struct http_client_options){.max_connections = 3});
+    bench_open_with(b, count_connections, (struct http_client_options){.max_connections = 3});
     for (int i = 0; i < 20; i++)
-        exchange_send(&x[i], b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
-    CHECK_INT_EQ(http_in_flight(b.http), 20);
-    exchange_run_until(b.loop, all_done, x);
+        exchange_send(&x[i], b->loop, b->http, (struct http_request){.method = "GET", .url = b->url});
+    CHECK_INT_EQ(http_in_flight(b->http), 20);
+    exchange_run_until(b->loop, all_done, x);
     for (int i = 0; i < 20; i++) {
         CHECK_INT_EQ(x[i].err.kind, ERR_NONE);
         CHECK(str_text(&x[i].body)[0] >= '1' && str_text(&x[i].body)[0] <= '3');
         exchange_release(&x[i]);
     }
-    bench_close(&b);
 }
 
 struct chain {
@@ -627,45 +545,41 @@ static bool chain_is_done(void *ctx)
     return chain->next.done > 0;
 }
 
-TEST(callbacks_may_send_and_cancel)
+TEST_F(bench, b, callbacks_may_send_and_cancel)
 {
-    struct bench b;
-    struct chain chain = {.b = &b};
+    struct chain chain = {.b = b};
 
-    bench_open(&b, count_connections, (struct http_client_options){.max_connections = 1});
-    (void)http_send(b.http, &(struct http_request){
-                                .method = "GET", .url = b.url, .on_done = send_and_cancel, .ctx = &chain});
+    bench_open_with(b, count_connections, (struct http_client_options){.max_connections = 1});
+    (void)http_send(b->http, &(struct http_request){
+                                 .method = "GET", .url = b->url, .on_done = send_and_cancel, .ctx = &chain});
     chain.victim = http_send(
-        b.http, &(struct http_request){.method = "GET", .url = b.url, .on_done = never, .ctx = NULL});
-    exchange_run_until(b.loop, chain_is_done, &chain);
+        b->http, &(struct http_request){.method = "GET", .url = b->url, .on_done = never, .ctx = NULL});
+    exchange_run_until(b->loop, chain_is_done, &chain);
     CHECK(chain.done);
     CHECK_INT_EQ(chain.next.err.kind, ERR_NONE);
-    CHECK_INT_EQ(http_in_flight(b.http), 0);
+    CHECK_INT_EQ(http_in_flight(b->http), 0);
     exchange_release(&chain.next);
-    bench_close(&b);
 }
 
-TEST(a_call_may_be_cancelled_before_it_starts_and_the_pool_freed_with_calls)
+TEST_F(bench, b, a_call_may_be_cancelled_before_it_starts_and_the_pool_freed_with_calls)
 {
-    struct bench b;
     const struct http_request request = {.method = "GET", .on_done = never};
 
-    bench_open(&b, silent, (struct http_client_options){0});
+    bench_open(b, silent);
     struct http_request mine = request;
-    mine.url = b.url;
-    http_cancel(http_send(b.http, &mine));
+    mine.url = b->url;
+    http_cancel(http_send(b->http, &mine));
     http_cancel(NULL);
-    CHECK_INT_EQ(http_in_flight(b.http), 0);
-    (void)http_send(b.http, &mine);
-    (void)http_send(b.http, &mine);
-    bench_close(&b);
+    CHECK_INT_EQ(http_in_flight(b->http), 0);
+    (void)http_send(b->http, &mine);
+    (void)http_send(b->http, &mine);
 }
 
 static bool is_started(void *ctx)
 {
-    const struct stream *s = ctx;
+    const struct bench *b = ctx;
 
-    return s->taker.bytes.len > 0 || s->x.done;
+    return b->taker.bytes.len > 0 || b->x.done;
 }
 
 static void stream_until_reset(int listener)
@@ -684,59 +598,46 @@ static void stream_until_reset(int listener)
     }
 }
 
-TEST(aborting_resets_busy_connections_and_ends_their_calls)
+TEST_F(bench, b, aborting_resets_busy_connections_and_ends_their_calls)
 {
-    struct bench b;
-    struct stream s = {0};
     struct exchange waiting = {0};
 
-    bench_open(&b, stream_until_reset, (struct http_client_options){0});
-    exchange_send(&s.x, b.loop, b.http,
-                  (struct http_request){.method = "GET", .url = b.url, .on_bytes = take});
-    exchange_run_until(b.loop, is_started, &s);
-    exchange_send(&waiting, b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
-    http_abort_connections(b.http);
-    CHECK_INT_EQ(s.x.done + waiting.done, 0); /* never from inside */
-    exchange_wait(&s.x);
+    bench_open(b, stream_until_reset);
+    bench_send(b, (struct http_request){.on_bytes = take});
+    exchange_run_until(b->loop, is_started, b);
+    exchange_send(&waiting, b->loop, b->http, (struct http_request){.method = "GET", .url = b->url});
+    http_abort_connections(b->http);
+    CHECK_INT_EQ(b->x.done + waiting.done, 0); /* never from inside */
+    exchange_wait(&b->x);
     exchange_wait(&waiting);
-    CHECK_INT_EQ(s.x.err.kind, ERR_IO);
-    CHECK_STR_EQ(s.x.err.msg, "connection aborted");
+    CHECK_INT_EQ(b->x.err.kind, ERR_IO);
+    CHECK_STR_EQ(b->x.err.msg, "connection aborted");
     CHECK_INT_EQ(waiting.err.kind, ERR_IO);
 
     /* The pool goes on, and the peer, which ends on anything but a reset, is still there. */
-    memset(&s.x, 0, sizeof s.x);
-    str_clear(&s.taker.bytes);
-    exchange_send(&s.x, b.loop, b.http,
-                  (struct http_request){.method = "GET", .url = b.url, .on_bytes = take});
-    exchange_run_until(b.loop, is_started, &s);
-    CHECK_STR_EQ(str_text(&s.taker.bytes), "hello");
-    http_cancel(s.x.call);
-    str_release(&s.taker.bytes);
+    str_clear(&b->taker.bytes);
+    bench_send(b, (struct http_request){.on_bytes = take});
+    exchange_run_until(b->loop, is_started, b);
+    CHECK_STR_EQ(str_text(&b->taker.bytes), "hello");
+    http_cancel(b->x.call);
     exchange_release(&waiting);
-    bench_close(&b);
 }
 
 static bool abort_inside(void *ctx, int status, const char *bytes, size_t len)
 {
-    struct stream *s = ctx;
+    struct bench *b = ctx;
 
     (void)status;
-    (void)str_add(&s->taker.bytes, bytes, len);
-    http_abort_connections((struct http_client *)(void *)s->taker.cancel);
+    (void)str_add(&b->taker.bytes, bytes, len);
+    http_abort_connections(b->http);
     return true;
 }
 
-TEST(aborting_from_inside_a_taker)
+TEST_F(bench, b, aborting_from_inside_a_taker)
 {
-    struct bench b;
-    struct stream s = {0};
-
-    bench_open(&b, stream_until_reset, (struct http_client_options){0});
-    s.taker.cancel = (struct http_call **)(void *)b.http;
-    bench_ask(&b, &s.x, (struct http_request){.on_bytes = abort_inside});
-    CHECK_INT_EQ(s.x.err.kind, ERR_IO);
-    str_release(&s.taker.bytes);
-    bench_close(&b);
+    bench_open(b, stream_until_reset);
+    bench_ask(b, (struct http_request){.on_bytes = abort_inside});
+    CHECK_INT_EQ(b->x.err.kind, ERR_IO);
 }
 
 /* --- silent networks --- */
@@ -792,7 +693,7 @@ static const char *const schemes[] = {"http", "https"};
 
 static void open_silent(struct bench *b, const char *scheme)
 {
-    bench_open(b, silent_but_for_one_path, (struct http_client_options){.max_connections = CROWD});
+    bench_open_with(b, silent_but_for_one_path, (struct http_client_options){.max_connections = CROWD});
     (void)snprintf(b->url, sizeof b->url, "%s://127.0.0.1:%u/silent", scheme, b->peer.port);
 }
 
@@ -806,7 +707,7 @@ static void send_crowd(struct bench *b, struct http_call **calls)
 TEST(cancelled_calls_leave_their_descriptors_to_new_ones)
 {
     CHECK_ROWS (scheme, schemes) {
-        struct bench b;
+        AUTO(bench) struct bench b = {0};
 
         open_silent(&b, *scheme);
         for (int moment = 0; moment < MOMENTS; moment++) {
@@ -818,30 +719,27 @@ TEST(cancelled_calls_leave_their_descriptors_to_new_ones)
                 http_cancel(calls[i]);
             check_answered(&b);
         }
-        bench_close(&b);
     }
 }
 
-TEST(aborted_connections_leave_their_descriptors_to_new_ones)
+TEST_F(bench, b, aborted_connections_leave_their_descriptors_to_new_ones)
 {
-    struct bench b;
     struct exchange x[CROWD];
 
-    open_silent(&b, "http");
+    open_silent(b, "http");
     for (int moment = 0; moment < MOMENTS; moment++) {
         memset(x, 0, sizeof x);
         for (int i = 0; i < CROWD; i++)
-            exchange_send(&x[i], b.loop, b.http, (struct http_request){.method = "GET", .url = b.url});
-        let_turns_pass(b.loop, moment);
-        http_abort_connections(b.http);
-        check_answered(&b);
+            exchange_send(&x[i], b->loop, b->http, (struct http_request){.method = "GET", .url = b->url});
+        let_turns_pass(b->loop, moment);
+        http_abort_connections(b->http);
+        check_answered(b);
         for (int i = 0; i < CROWD; i++) {
             exchange_wait(&x[i]);
             CHECK_INT_EQ(x[i].err.kind, ERR_IO);
             exchange_release(&x[i]);
         }
     }
-    bench_close(&b);
 }
 
 /* The loop goes on, and so does another pool on it, whose sockets get the numbers of those that were closed.
@@ -850,7 +748,7 @@ TEST(a_pool_may_be_freed_while_its_peers_are_silent)
 {
     CHECK_ROWS (scheme, schemes) {
         for (int moment = 0; moment < MOMENTS; moment++) {
-            struct bench b;
+            AUTO(bench) struct bench b = {0};
             struct http_call *calls[CROWD];
             struct err err;
 
@@ -861,34 +759,31 @@ TEST(a_pool_may_be_freed_while_its_peers_are_silent)
             b.http = http_client_new(b.loop, &(struct http_client_options){.user_agent = "test/1"}, &err);
             CHECK_OK(b.http != NULL, err);
             check_answered(&b);
-            bench_close(&b);
         }
     }
 }
 
-TEST(silence_and_cancelling_in_one_turn)
+TEST_F(bench, b, silence_and_cancelling_in_one_turn)
 {
-    struct bench b;
     struct exchange silent[CROWD] = {0};
     struct http_call *calls[CROWD];
 
-    open_silent(&b, "https");
+    open_silent(b, "https");
     for (int i = 0; i < CROWD; i++)
-        exchange_send(&silent[i], b.loop, b.http,
-                      (struct http_request){.method = "GET", .url = b.url, .timeout_ms = 50});
+        exchange_send(&silent[i], b->loop, b->http,
+                      (struct http_request){.method = "GET", .url = b->url, .timeout_ms = 50});
     exchange_wait(&silent[0]);
     CHECK_INT_EQ(silent[0].err.kind, ERR_TIMEOUT);
-    send_crowd(&b, calls);
+    send_crowd(b, calls);
     for (int i = 1; i < CROWD; i++) {
         if (silent[i].call)
             http_cancel(silent[i].call);
         http_cancel(calls[i]);
     }
-    check_answered(&b);
+    check_answered(b);
     http_cancel(calls[0]);
     for (int i = 0; i < CROWD; i++)
         exchange_release(&silent[i]);
-    bench_close(&b);
 }
 
 /* --- TLS --- */
@@ -916,14 +811,11 @@ static void tls_echo(int listener)
     }
 }
 
-static void tls_ask(struct exchange *x, struct http_client_options options, const char *host)
+static void tls_ask(struct bench *b, struct http_client_options options, const char *host)
 {
-    struct bench b;
-
-    bench_open(&b, tls_echo, options);
-    (void)snprintf(b.url, sizeof b.url, "https://%s:%u/p", host, b.peer.port);
-    bench_ask(&b, x, (struct http_request){0});
-    bench_close(&b);
+    bench_open_with(b, tls_echo, options);
+    (void)snprintf(b->url, sizeof b->url, "https://%s:%u/p", host, b->peer.port);
+    bench_ask(b, (struct http_request){0});
 }
 
 TEST(tls_is_verified)
@@ -945,29 +837,28 @@ TEST(tls_is_verified)
     };
 
     CHECK_ROWS (row, rows) {
-        struct exchange x = {0};
+        AUTO(bench) struct bench b = {0};
 
         peer_identity_make(&identity, row->cert_name);
-        tls_ask(&x,
+        tls_ask(&b,
                 (struct http_client_options){.ca_pem = row->trusted ? identity.cert_pem : NULL,
                                              .server_name = row->server_name,
                                              .insecure = row->insecure},
                 row->host);
-        CHECK_STR_EQ(x.err.kind == row->kind ? "" : x.err.msg, "");
+        CHECK_STR_EQ(b.x.err.kind == row->kind ? "" : b.x.err.msg, "");
         if (row->kind == ERR_NONE) {
-            CHECK_HAS(str_text(&x.body), row->sni);
-            CHECK_HAS(str_text(&x.body), "GET /p HTTP/1.1\r\n");
-            CHECK_HAS(str_text(&x.body), row->host); /* as the Host header, whatever the name to verify */
+            CHECK_HAS(str_text(&b.x.body), row->sni);
+            CHECK_HAS(str_text(&b.x.body), "GET /p HTTP/1.1\r\n");
+            CHECK_HAS(str_text(&b.x.body), row->host); /* as the Host header, whatever the name to verify */
         }
-        exchange_release(&x);
     }
 }
 
 TEST(a_client_certificate_is_shown)
 {
-    struct exchange with = {0};
-    struct exchange without = {0};
-    struct exchange broken = {0};
+    AUTO(bench) struct bench with = {0};
+    AUTO(bench) struct bench without = {0};
+    AUTO(bench) struct bench broken = {0};
 
     peer_identity_make(&identity, "127.0.0.1");
     CHECK(setenv("ASK_CLIENT", "1", 1) == 0);
@@ -981,10 +872,9 @@ TEST(a_client_certificate_is_shown)
             (struct http_client_options){
                 .ca_pem = identity.cert_pem, .cert_pem = "no PEM", .key_pem = identity.key_pem},
             "127.0.0.1");
-    CHECK_STR_EQ(with.err.msg, "");
-    CHECK(without.err.kind == ERR_IO || without.err.kind == ERR_DENIED);
-    CHECK_INT_EQ(broken.err.kind, ERR_DENIED);
-    exchange_release(&with);
+    CHECK_STR_EQ(with.x.err.msg, "");
+    CHECK(without.x.err.kind == ERR_IO || without.x.err.kind == ERR_DENIED);
+    CHECK_INT_EQ(broken.x.err.kind, ERR_DENIED);
 }
 
 /* --- the rest --- */
@@ -1001,36 +891,27 @@ TEST(options_that_contradict_are_refused)
     loop_free(loop);
 }
 
-TEST(the_environment_names_no_proxy_for_us)
+TEST_F(bench, b, the_environment_names_no_proxy_for_us)
 {
-    struct bench b;
-    struct exchange x = {0};
-
     CHECK(setenv("http_proxy", "http://127.0.0.1:1", 1) == 0);
-    bench_open(&b, echo, (struct http_client_options){0});
-    bench_ask(&b, &x, (struct http_request){0});
+    bench_open(b, echo);
+    bench_ask(b, (struct http_request){0});
     CHECK(unsetenv("http_proxy") == 0);
-    CHECK_INT_EQ(x.err.kind, ERR_NONE);
-    exchange_release(&x);
-    bench_close(&b);
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
 }
 
-TEST(the_proxy_of_the_options_sees_the_whole_url)
+TEST_F(bench, b, the_proxy_of_the_options_sees_the_whole_url)
 {
-    struct bench b;
-    struct exchange x = {0};
     struct err err;
 
-    bench_open(&b, echo, (struct http_client_options){0});
-    AUTO(mem) char *proxy = mem_printf("http://127.0.0.1:%u", b.peer.port);
-    http_client_free(b.http);
-    b.http = http_client_new(b.loop,
-                             &(struct http_client_options){.user_agent = "test/1", .proxy_url = proxy}, &err);
-    CHECK_OK(b.http != NULL, err);
-    bench_ask(&b, &x, (struct http_request){.url = "http://far.example/x"});
-    CHECK_HAS(str_text(&x.body), "GET http://far.example/x HTTP/1.1");
-    exchange_release(&x);
-    bench_close(&b);
+    bench_open(b, echo);
+    AUTO(mem) char *proxy = mem_printf("http://127.0.0.1:%u", b->peer.port);
+    http_client_free(b->http);
+    b->http = http_client_new(
+        b->loop, &(struct http_client_options){.user_agent = "test/1", .proxy_url = proxy}, &err);
+    CHECK_OK(b->http != NULL, err);
+    bench_ask(b, (struct http_request){.url = "http://far.example/x"});
+    CHECK_HAS(str_text(&b->x.body), "GET http://far.example/x HTTP/1.1");
 }
 
 TEST(escaping)

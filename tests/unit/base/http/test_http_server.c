@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -92,18 +91,19 @@ static const struct http_server_route routes[] = {
 };
 
 struct bench {
+    struct exchange x;
     struct loop *loop;
     struct http_server *http_server;
     struct http_client *http;
 };
 
-static void bench_open(struct bench *b)
+static void bench_init(struct bench *b)
 {
     struct err err;
 
     held = NULL;
     gone_count = 0;
-    b->loop = loop_new();
+    *b = (struct bench){.loop = loop_new()};
     b->http_server = http_server_new(
         b->loop, &(struct http_server_options){.address = "127.0.0.1", .routes = routes}, &err);
     CHECK_OK(b->http_server != NULL, err);
@@ -111,24 +111,37 @@ static void bench_open(struct bench *b)
     CHECK_OK(b->http != NULL, err);
 }
 
-static void bench_close(struct bench *b)
+static void bench_release(struct bench *b)
 {
+    exchange_release(&b->x);
     http_client_free(b->http);
     http_server_free(b->http_server);
     loop_free(b->loop);
 }
 
-static void bench_send(struct bench *b, struct exchange *x, const char *path, struct http_request request)
+static void bench_send_in(struct bench *b, struct exchange *x, const char *path, struct http_request request)
 {
     AUTO(mem) char *url = mem_printf("http://127.0.0.1:%u%s", http_server_port(b->http_server), path);
 
     if (!request.method)
         request.method = "GET";
     request.url = url;
+    x->done = 0;
     exchange_send(x, b->loop, b->http, request);
 }
 
-TEST(answers)
+static void bench_send(struct bench *b, const char *path, struct http_request request)
+{
+    bench_send_in(b, &b->x, path, request);
+}
+
+static void bench_ask(struct bench *b, const char *path, struct http_request request)
+{
+    bench_send(b, path, request);
+    exchange_wait(&b->x);
+}
+
+TEST_F(bench, b, answers)
 {
     static const struct {
         const char *method, *path, *body;
@@ -136,7 +149,7 @@ TEST(answers)
         const char *text;
     } rows[] = {
         {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
-        {"GET", "/echo?a=1&b=x%20y", NULL, 200, "GET /echo?a=1&b=x y 0 "},
+        {"GET", "/echo?a=1b=x%20y", NULL, 200, "GET /echo?a=1b=x y 0 "},
         {"POST", "/echo", "hello", 200, "POST /echo? 5 hello"},
         {"PUT", "/echo", "hello", 200, "PUT /echo? 5 hello"},
         {"PATCH", "/echo?x", "{}", 200, "PATCH /echo?x 2 {}"},
@@ -157,65 +170,44 @@ TEST(answers)
         {"BREW", "/echo", NULL, 403, NULL}, /* the library does not ask us */
         {"GET", "/echo", NULL, 200, "GET /echo? 0 "},
     };
-    struct bench b;
 
-    bench_open(&b);
     CHECK_ROWS (row, rows) {
-        struct exchange x = {0};
-
-        bench_send(&b, &x, row->path,
-                   (struct http_request){.method = row->method, .body = slice_of(row->body)});
-        exchange_wait(&x);
-        CHECK_INT_EQ(x.res.status, row->status);
-        CHECK_INT_EQ(x.err.kind, ERR_NONE);
+        bench_ask(b, row->path, (struct http_request){.method = row->method, .body = slice_of(row->body)});
+        CHECK_INT_EQ(b->x.res.status, row->status);
+        CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
         if (row->text)
-            CHECK_STR_EQ(str_text(&x.body), row->text);
-        if (row->text && x.body.len > 0)
-            CHECK_STR_EQ(x.content_type, "text/plain; charset=utf-8");
-        exchange_release(&x);
+            CHECK_STR_EQ(str_text(&b->x.body), row->text);
+        if (row->text && b->x.body.len > 0)
+            CHECK_STR_EQ(b->x.content_type, "text/plain; charset=utf-8");
     }
-    bench_close(&b);
 }
 
-TEST(bodies_have_a_limit)
+TEST_F(bench, b, bodies_have_a_limit)
 {
     static const struct {
         size_t len;
         int status;
     } rows[] = {{BODY_MAX, 200}, {BODY_MAX + 1, 413}, {BODY_MAX * 20, 413}};
-    struct bench b;
 
-    bench_open(&b);
     CHECK_ROWS (row, rows) {
-        struct exchange x = {0};
         AUTO(mem) char *body = mem_alloc(row->len);
 
         memset(body, 'x', row->len);
-        bench_send(&b, &x, "/echo", (struct http_request){.method = "POST", .body = {body, row->len}});
-        exchange_wait(&x);
+        bench_ask(b, "/echo", (struct http_request){.method = "POST", .body = {body, row->len}});
         /* A client that is still writing may meet the closed connection before it reads the answer. */
-        CHECK(x.res.status == row->status || (row->len > BODY_MAX && x.err.kind == ERR_IO));
-        exchange_release(&x);
+        CHECK(b->x.res.status == row->status || (row->len > BODY_MAX && b->x.err.kind == ERR_IO));
     }
-    bench_close(&b);
 }
 
-TEST(a_large_answer_arrives_whole)
+TEST_F(bench, b, a_large_answer_arrives_whole)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b);
-    bench_send(&b, &x, "/big", (struct http_request){0});
-    exchange_wait(&x);
-    CHECK_INT_EQ(x.err.kind, ERR_NONE);
-    CHECK_INT_EQ(x.body.len, BIG_BYTES);
+    bench_ask(b, "/big", (struct http_request){0});
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+    CHECK_INT_EQ(b->x.body.len, BIG_BYTES);
     for (size_t i = 0; i < BIG_BYTES; i++) {
-        if (x.body.ptr[i] != big_byte(i))
+        if (b->x.body.ptr[i] != big_byte(i))
             CHECK_FAIL("byte %zu is wrong", i);
     }
-    exchange_release(&x);
-    bench_close(&b);
 }
 
 static bool is_held(void *ctx)
@@ -229,92 +221,92 @@ static bool is_gone(void *ctx)
     return gone_count == *(int *)ctx;
 }
 
-TEST(a_handler_may_answer_later)
+TEST_F(bench, b, a_handler_may_answer_later)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b);
     for (int i = 0; i < 3; i++) {
-        x.done = 0;
-        bench_send(&b, &x, "/later", (struct http_request){0});
-        exchange_run_until(b.loop, is_held, NULL);
-        CHECK_INT_EQ(x.done, 0);
+        bench_send(b, "/later", (struct http_request){0});
+        exchange_run_until(b->loop, is_held, NULL);
+        CHECK_INT_EQ(b->x.done, 0);
         http_server_replyf(TAKE(held), 202, "now %d", i);
-        exchange_wait(&x);
-        CHECK_INT_EQ(x.res.status, 202);
-        CHECK_INT_EQ(str_text(&x.body)[4], '0' + i);
+        exchange_wait(&b->x);
+        CHECK_INT_EQ(b->x.res.status, 202);
+        CHECK_INT_EQ(str_text(&b->x.body)[4], '0' + i);
     }
     CHECK_INT_EQ(gone_count, 0);
-    exchange_release(&x);
-    bench_close(&b);
 }
 
-TEST(a_handler_learns_that_its_peer_left)
+TEST_F(bench, b, a_handler_learns_that_its_peer_left)
 {
-    struct bench b;
-    struct exchange x = {0};
     int one = 1;
 
-    bench_open(&b);
-    bench_send(&b, &x, "/later", (struct http_request){0});
-    exchange_run_until(b.loop, is_held, NULL);
-    http_cancel(x.call);
-    exchange_run_until(b.loop, is_gone, &one);
+    bench_send(b, "/later", (struct http_request){0});
+    exchange_run_until(b->loop, is_held, NULL);
+    http_cancel(b->x.call);
+    exchange_run_until(b->loop, is_gone, &one);
     CHECK(held == NULL);
-    bench_close(&b);
 }
 
-TEST(a_server_may_be_freed_with_requests)
+TEST_F(bench, b, a_server_may_be_freed_with_requests)
 {
-    struct bench b;
-    struct exchange x = {0};
-
-    bench_open(&b);
-    bench_send(&b, &x, "/later", (struct http_request){0});
-    exchange_run_until(b.loop, is_held, NULL);
-    http_server_free(TAKE(b.http_server));
+    bench_send(b, "/later", (struct http_request){0});
+    exchange_run_until(b->loop, is_held, NULL);
+    http_server_free(TAKE(b->http_server));
     CHECK_INT_EQ(gone_count, 1);
-    exchange_wait(&x);
-    CHECK_INT_EQ(x.err.kind, ERR_IO);
-    exchange_release(&x);
-    bench_close(&b);
+    exchange_wait(&b->x);
+    CHECK_INT_EQ(b->x.err.kind, ERR_IO);
 }
 
 /* --- what only a raw client can send --- */
 
-static bool pipelined(int fd)
+#define UPGRADE(protocol)                                                                                    \
+    "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: " protocol             \
+    "\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"                \
+    "Sec-WebSocket-Version: 13\r\n\r\n"
+
+/* One text, and what is in the answer and what is not. */
+static const struct raw_client {
+    const char *says;
+    const char *has[3];
+    const char *has_not;
+} raw_clients[] = {
+    {"GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\n"
+     "GET /echo?2 HTTP/1.1\r\nHost: x\r\n\r\n"
+     "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+     {"GET /echo?1 0", "GET /echo?2 0", "GET /echo?3 0"},
+     NULL},
+    /* Requests behind a body, and behind a rejected one: the connection ends, and the server serves the next.
+     */
+    {"GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\n"
+     "POST /echo?2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+     "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+     {NULL},
+     NULL},
+    {"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+     {NULL},
+     NULL},
+    {"POST /echo HTTP/1.1\r\nHost: x\r\n\r\n", {" 411 "}, NULL},
+    {"GET /post HTTP/1.1\r\nHost: x\r\n\r\n", {" 405 ", "\r\nallow: POST\r\n"}, NULL},
+    {"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+     {" 411 "},
+     NULL},
+    {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", {NULL}, " 200 "},
+    {"\x16\x03\x01\x02\x01 this is no HTTP\r\n\r\n", {NULL}, " 200 "},
+    {UPGRADE("websocket"), {NULL}, " 101 "},
+    {UPGRADE("h2c"), {NULL}, " 101 "},
+};
+
+static const struct raw_client *raw_client; /* the next one */
+
+static bool says_its_text(int fd)
 {
     char answer[ANSWER_MAX];
 
-    peer_send(fd, "GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\n"
-                  "GET /echo?2 HTTP/1.1\r\nHost: x\r\n\r\n"
-                  "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    peer_send(fd, raw_client->says);
     (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, "GET /echo?1 0") && strstr(answer, "GET /echo?2 0") &&
-           strstr(answer, "GET /echo?3 0");
-}
-
-static bool pipelined_behind_a_body(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(fd, "GET /echo?1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /echo?2 HTTP/1.1\r\nHost: "
-                  "x\r\nContent-Length: 3\r\n\r\nabc"
-                  "GET /echo?3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return true; /* the connection ended, and the server is there for the next guest */
-}
-
-static bool pipelined_behind_a_refusal(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(
-        fd,
-        "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return true;
+    for (size_t i = 0; i < COUNT_OF(raw_client->has) && raw_client->has[i]; i++)
+        if (!strstr(answer, raw_client->has[i]))
+            return false;
+    return !raw_client->has_not || !strstr(answer, raw_client->has_not);
 }
 
 static bool byte_by_byte(int fd)
@@ -326,15 +318,6 @@ static bool byte_by_byte(int fd)
         peer_send(fd, (char[]){*at, '\0'});
     (void)peer_read_all(fd, answer, sizeof answer);
     return strstr(answer, " 200 ") && strstr(answer, "POST /echo? 4 slow");
-}
-
-static bool no_length(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, " 411 ") != NULL;
 }
 
 static bool waits_to_be_asked_for_a_body(int fd)
@@ -352,34 +335,6 @@ static bool waits_to_be_asked_for_a_body(int fd)
     return str_has_prefix(answer, "HTTP/1.1 200 ") && strstr(answer, "POST /echo? 4 body");
 }
 
-static bool wrong_method(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(fd, "GET /post HTTP/1.1\r\nHost: x\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, " 405 ") && strstr(answer, "\r\nallow: POST\r\n");
-}
-
-static bool chunked(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(fd,
-              "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, " 411 ") != NULL;
-}
-
-static bool odd_length(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, " 200 ") == NULL;
-}
-
 static bool huge_header(int fd)
 {
     char answer[ANSWER_MAX];
@@ -392,40 +347,6 @@ static bool huge_header(int fd)
     (void)send(fd, "\r\n\r\n", 4, MSG_NOSIGNAL);
     (void)peer_read_all(fd, answer, sizeof answer);
     return strstr(answer, " 200 ") == NULL;
-}
-
-static bool rubbish(int fd)
-{
-    char answer[ANSWER_MAX];
-
-    peer_send(fd, "\x16\x03\x01\x02\x01 this is no HTTP\r\n\r\n");
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, " 200 ") == NULL;
-}
-
-static bool asks_for(int fd, const char *protocol)
-{
-    AUTO(mem)
-    char *request = mem_printf("GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n"
-                               "Upgrade: %s\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
-                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                               "Sec-WebSocket-Version: 13\r\n\r\n",
-                               protocol);
-    char answer[ANSWER_MAX];
-
-    peer_send(fd, request);
-    (void)peer_read_all(fd, answer, sizeof answer);
-    return strstr(answer, " 101 ") == NULL;
-}
-
-static bool asks_for_websocket(int fd)
-{
-    return asks_for(fd, "websocket");
-}
-
-static bool asks_for_http_2(int fd)
-{
-    return asks_for(fd, "h2c");
 }
 
 static bool leaves_in_the_body(int fd)
@@ -441,51 +362,25 @@ static bool leaves_by_reset(int fd)
     return true;
 }
 
-struct guest {
-    struct peer peer;
-    bool good;
-};
-
-static bool guest_has_left(void *ctx)
+static void check_raw(struct bench *b, bool (*script)(int fd))
 {
-    struct guest *guest = ctx;
-
-    return peer_has_ended(&guest->peer, &guest->good);
+    CHECK(exchange_run_client(b->loop, http_server_port(b->http_server), script));
 }
 
-TEST(raw_clients_are_answered_or_dropped)
+TEST_F(bench, b, raw_clients_are_answered_or_dropped)
 {
-    static bool (*const scripts[])(int fd) = {pipelined,
-                                              pipelined_behind_a_body,
-                                              pipelined_behind_a_refusal,
-                                              byte_by_byte,
-                                              no_length,
-                                              waits_to_be_asked_for_a_body,
-                                              wrong_method,
-                                              chunked,
-                                              odd_length,
-                                              huge_header,
-                                              rubbish,
-                                              asks_for_websocket,
-                                              asks_for_http_2,
-                                              leaves_in_the_body,
-                                              leaves_by_reset};
-    struct bench b;
+    static bool (*const scripts[])(int fd) = {byte_by_byte, waits_to_be_asked_for_a_body, huge_header,
+                                              leaves_in_the_body, leaves_by_reset};
 
-    bench_open(&b);
-    CHECK_ROWS (script, scripts) {
-        struct guest guest = {0};
-
-        peer_start_client(&guest.peer, http_server_port(b.http_server), *script);
-        exchange_run_until(b.loop, guest_has_left, &guest);
-        CHECK(guest.good);
+    CHECK_ROWS (row, raw_clients) {
+        raw_client = row;
+        check_raw(b, says_its_text);
     }
-    struct exchange x = {0};
-    bench_send(&b, &x, "/echo", (struct http_request){0});
-    exchange_wait(&x);
-    CHECK_INT_EQ(x.res.status, 200);
-    exchange_release(&x);
-    bench_close(&b);
+    CHECK_ROWS (script, scripts) {
+        check_raw(b, *script);
+    }
+    bench_ask(b, "/echo", (struct http_request){0});
+    CHECK_INT_EQ(b->x.res.status, 200);
 }
 
 static bool is_asked_to_leave(int fd)
@@ -497,28 +392,21 @@ static bool is_asked_to_leave(int fd)
     return strstr(answer, " 200 ") && strstr(answer, "connection: close\r\n");
 }
 
-TEST(a_server_that_is_about_to_go_closes_with_each_answer)
+TEST_F(bench, b, a_server_that_is_about_to_go_closes_with_each_answer)
 {
-    struct bench b;
-    struct guest guest = {0};
-    struct exchange x = {0}, y = {0};
+    struct exchange y = {0};
 
-    bench_open(&b);
-    bench_send(&b, &x, "/later", (struct http_request){0});
-    exchange_run_until(b.loop, is_held, NULL);
-    http_server_drain(b.http_server);
-    peer_start_client(&guest.peer, http_server_port(b.http_server), is_asked_to_leave);
-    exchange_run_until(b.loop, guest_has_left, &guest);
-    CHECK(guest.good);
+    bench_send(b, "/later", (struct http_request){0});
+    exchange_run_until(b->loop, is_held, NULL);
+    http_server_drain(b->http_server);
+    check_raw(b, is_asked_to_leave);
     http_server_replyf(TAKE(held), 202, "what was begun is answered");
-    exchange_wait(&x);
-    CHECK_INT_EQ(x.res.status, 202);
-    bench_send(&b, &y, "/echo", (struct http_request){0});
+    exchange_wait(&b->x);
+    CHECK_INT_EQ(b->x.res.status, 202);
+    bench_send_in(b, &y, "/echo", (struct http_request){0});
     exchange_wait(&y);
     CHECK_INT_EQ(y.res.status, 200);
-    exchange_release(&x);
     exchange_release(&y);
-    bench_close(&b);
 }
 
 static bool half_closes(int fd)
@@ -531,17 +419,10 @@ static bool half_closes(int fd)
     return true;
 }
 
-TEST(a_client_that_stops_sending_while_a_handler_works_counts_as_gone)
+TEST_F(bench, b, a_client_that_stops_sending_while_a_handler_works_counts_as_gone)
 {
-    struct bench b;
-    struct guest guest = {0};
-    int one = 1;
-
-    bench_open(&b);
-    peer_start_client(&guest.peer, http_server_port(b.http_server), half_closes);
-    exchange_run_until(b.loop, is_gone, &one);
-    exchange_run_until(b.loop, guest_has_left, &guest);
-    bench_close(&b);
+    check_raw(b, half_closes);
+    CHECK_INT_EQ(gone_count, 1);
 }
 
 static bool all_done(void *ctx)
@@ -555,26 +436,23 @@ static bool all_done(void *ctx)
     return true;
 }
 
-TEST(many_at_once)
+TEST_F(bench, b, many_at_once)
 {
-    struct bench b;
     struct exchange x[50] = {0};
     struct err err;
 
-    bench_open(&b);
-    http_client_free(b.http);
-    b.http = http_client_new(b.loop, &(struct http_client_options){.user_agent = "t", .max_connections = 50},
-                             &err);
-    CHECK_OK(b.http != NULL, err);
+    http_client_free(b->http);
+    b->http = http_client_new(b->loop,
+                              &(struct http_client_options){.user_agent = "t", .max_connections = 50}, &err);
+    CHECK_OK(b->http != NULL, err);
     for (int i = 0; i < 50; i++)
-        bench_send(&b, &x[i], "/echo",
-                   (struct http_request){.method = "POST", .body = SLICE_LIT("0123456789")});
-    exchange_run_until(b.loop, all_done, x);
+        bench_send_in(b, &x[i], "/echo",
+                      (struct http_request){.method = "POST", .body = SLICE_LIT("0123456789")});
+    exchange_run_until(b->loop, all_done, x);
     for (int i = 0; i < 50; i++) {
         CHECK_INT_EQ(x[i].res.status, 200);
         exchange_release(&x[i]);
     }
-    bench_close(&b);
 }
 
 /* Connections that somebody holds open; nobody reads from them, and little fits into them. */
@@ -629,40 +507,35 @@ static bool have_ended(void *ctx)
 /* On a connection of its own. */
 static void check_that_it_answers(struct bench *b)
 {
-    struct exchange x = {0};
     struct err err;
 
     http_client_free(b->http);
     b->http = http_client_new(b->loop, &(struct http_client_options){.user_agent = "late/1"}, &err);
     CHECK_OK(b->http != NULL, err);
-    bench_send(b, &x, "/echo", (struct http_request){0});
-    exchange_wait(&x);
-    CHECK_STR_EQ(x.err.msg, "");
-    CHECK_INT_EQ(x.res.status, 200);
-    exchange_release(&x);
+    bench_ask(b, "/echo", (struct http_request){0});
+    CHECK_STR_EQ(b->x.err.msg, "");
+    CHECK_INT_EQ(b->x.res.status, 200);
 }
 
-TEST(many_idle_connections_do_not_block_new_ones)
+TEST_F(bench, b, many_idle_connections_do_not_block_new_ones)
 {
     static const char *const halves[3] = {
         "",
         "GET /echo HTTP/1.1\r\nHost: ", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart"};
-    struct bench b;
     struct crowd first, second;
     struct exchange busy = {0};
 
-    bench_open(&b);
-    bench_send(&b, &busy, "/later", (struct http_request){0});
-    exchange_run_until(b.loop, is_held, NULL);
-    struct http_client *patient = TAKE(b.http);
-    crowd_come(&first, &b, halves);
-    check_that_it_answers(&b);
+    bench_send_in(b, &busy, "/later", (struct http_request){0});
+    exchange_run_until(b->loop, is_held, NULL);
+    struct http_client *patient = TAKE(b->http);
+    crowd_come(&first, b, halves);
+    check_that_it_answers(b);
     for (int i = CROWD - 3; i < CROWD; i++)
         CHECK(!has_ended(first.fds[i]));
     peer_send(first.fds[CROWD - 2], "x"); /* a slow sender stays as idle as it was */
-    crowd_come(&second, &b, halves);
-    check_that_it_answers(&b);
-    exchange_run_until(b.loop, have_ended, &first);
+    crowd_come(&second, b, halves);
+    check_that_it_answers(b);
+    exchange_run_until(b->loop, have_ended, &first);
     CHECK_INT_EQ(busy.done, 0);
     http_server_replyf(TAKE(held), 202, "what is worked on is not disturbed");
     exchange_wait(&busy);
@@ -671,24 +544,20 @@ TEST(many_idle_connections_do_not_block_new_ones)
     crowd_go(&first);
     crowd_go(&second);
     exchange_release(&busy);
-    bench_close(&b);
 }
 
-TEST(many_peers_that_read_no_responses_do_not_block_new_ones)
+TEST_F(bench, b, many_peers_that_read_no_responses_do_not_block_new_ones)
 {
     static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
     static const char *const requests[3] = {request, request, request};
-    struct bench b;
     struct crowd first, second;
 
-    bench_open(&b);
-    crowd_come(&first, &b, requests);
-    check_that_it_answers(&b);
-    crowd_come(&second, &b, requests);
-    check_that_it_answers(&b);
+    crowd_come(&first, b, requests);
+    check_that_it_answers(b);
+    crowd_come(&second, b, requests);
+    check_that_it_answers(b);
     crowd_go(&first);
     crowd_go(&second);
-    bench_close(&b);
 }
 
 struct holder {
@@ -736,63 +605,47 @@ static bool one_has_left(void *ctx)
     return count_left(holders) > 0;
 }
 
-TEST(unfinished_bodies_do_not_block_new_ones)
+TEST_F(bench, b, unfinished_bodies_do_not_block_new_ones)
 {
-    struct bench b;
     struct holder holders[HOLDERS] = {0};
     AUTO(mem) char *body = mem_alloc(HELD_BYTES);
 
     memset(body, 'x', HELD_BYTES);
-    bench_open(&b);
     for (int i = 0; i < HOLDERS; i++)
-        holder_come(&holders[i], &b);
-    exchange_run_until(b.loop, one_has_left, holders);
+        holder_come(&holders[i], b);
+    exchange_run_until(b->loop, one_has_left, holders);
     CHECK_INT_EQ(count_left(holders), 1);
     for (int i = 0; i < HOLDERS; i++) { /* what was answered takes no room */
-        struct exchange x = {0};
-
-        bench_send(&b, &x, "/store", (struct http_request){.method = "POST", .body = {body, HELD_BYTES}});
-        exchange_wait(&x);
-        CHECK_INT_EQ(x.res.status, 200);
-        exchange_release(&x);
+        bench_ask(b, "/store", (struct http_request){.method = "POST", .body = {body, HELD_BYTES}});
+        CHECK_INT_EQ(b->x.res.status, 200);
     }
     CHECK(count_left(holders) <= 2); /* one more for the first of them */
     for (int i = 0; i < HOLDERS; i++)
         CHECK(close(holders[i].fd) == 0);
-    bench_close(&b);
 }
 
-TEST(a_port_in_use_is_an_error)
+TEST_F(bench, b, a_port_in_use_is_an_error)
 {
-    struct bench b;
     struct err err;
 
-    bench_open(&b);
     struct http_server_options same = {
-        .address = "127.0.0.1", .port = http_server_port(b.http_server), .routes = routes};
-    CHECK_ERR(http_server_new(b.loop, &same, &err) != NULL, err, ERR_IO);
+        .address = "127.0.0.1", .port = http_server_port(b->http_server), .routes = routes};
+    CHECK_ERR(http_server_new(b->loop, &same, &err) != NULL, err, ERR_IO);
     AUTO(mem)
     char *want = mem_printf("cannot listen on 127.0.0.1 port %u: address in use or not available",
-                            http_server_port(b.http_server));
+                            http_server_port(b->http_server));
     CHECK_STR_EQ(err.msg, want);
-    bench_close(&b);
 }
 
-TEST(all_addresses)
+TEST_F(bench, b, all_addresses)
 {
-    struct bench b;
-    struct exchange x = {0};
     struct err err;
 
-    bench_open(&b);
-    http_server_free(b.http_server);
-    b.http_server = http_server_new(b.loop, &(struct http_server_options){.routes = routes}, &err);
-    CHECK_OK(b.http_server != NULL, err);
-    bench_send(&b, &x, "/echo", (struct http_request){0});
-    exchange_wait(&x);
-    CHECK_INT_EQ(x.res.status, 200);
-    exchange_release(&x);
-    bench_close(&b);
+    http_server_free(b->http_server);
+    b->http_server = http_server_new(b->loop, &(struct http_server_options){.routes = routes}, &err);
+    CHECK_OK(b->http_server != NULL, err);
+    bench_ask(b, "/echo", (struct http_request){0});
+    CHECK_INT_EQ(b->x.res.status, 200);
 }
 
 static bool at_once(void *ctx)
@@ -802,22 +655,17 @@ static bool at_once(void *ctx)
 }
 
 /* The library lets go of a descriptor twice, and the loop goes on in between. */
-TEST(the_end_of_a_server_closes_no_foreign_descriptor)
+TEST_F(bench, b, the_end_of_a_server_closes_no_foreign_descriptor)
 {
-    struct bench b;
-    struct exchange x = {0};
     struct err err;
 
-    bench_open(&b);
     struct http_server *going = http_server_new(
-        b.loop, &(struct http_server_options){.address = "127.0.0.1", .routes = routes}, &err);
+        b->loop, &(struct http_server_options){.address = "127.0.0.1", .routes = routes}, &err);
     CHECK_OK(going != NULL, err);
-    bench_send(&b, &x, "/echo", (struct http_request){0});
-    exchange_run_until(b.loop, at_once, NULL); /* the next turn opens the socket */
+    bench_send(b, "/echo", (struct http_request){0});
+    exchange_run_until(b->loop, at_once, NULL); /* the next turn opens the socket */
     http_server_free(going);
-    exchange_wait(&x);
-    CHECK_STR_EQ(x.err.msg, "");
-    CHECK_INT_EQ(x.res.status, 200);
-    exchange_release(&x);
-    bench_close(&b);
+    exchange_wait(&b->x);
+    CHECK_STR_EQ(b->x.err.msg, "");
+    CHECK_INT_EQ(b->x.res.status, 200);
 }

@@ -61,7 +61,7 @@ static struct http_client *client_of(struct bench *b, const struct peer_identity
     return http;
 }
 
-static void bench_open(struct bench *b)
+static void bench_init(struct bench *b)
 {
     struct err err;
 
@@ -77,7 +77,7 @@ static void bench_open(struct bench *b)
     b->trusts_second = client_of(b, &b->second);
 }
 
-static void bench_close(struct bench *b)
+static void bench_release(struct bench *b)
 {
     http_client_free(b->trusts_first);
     http_client_free(b->trusts_second);
@@ -114,96 +114,83 @@ static bool is_held(void *ctx)
 }
 
 /* Whatever is left of a record in TLS makes no socket readable; records have 16 KB. */
-TEST(bodies_pass_over_tls)
+TEST_F(bench, b, bodies_pass_over_tls)
 {
     static const size_t sizes[] = {1, 4096, 8193, 12377, 16384, 16385, 40000, BODY_BYTES};
-    struct bench b;
     AUTO(mem) char *body = mem_alloc(BODY_BYTES);
 
-    bench_open(&b);
     CHECK_ROWS (size, sizes) {
         struct exchange x = {0};
         AUTO(mem) char *length = mem_printf("%zu", *size);
 
-        begin(&b, b.trusts_first, &x, "/length", (struct slice){body, *size});
+        begin(b, b->trusts_first, &x, "/length", (struct slice){body, *size});
         exchange_wait(&x);
         CHECK_INT_EQ(x.err.kind, ERR_NONE);
         CHECK_STR_EQ(str_text(&x.body), length);
         exchange_release(&x);
     }
-    CHECK_INT_EQ(ask(&b, b.trusts_second), ERR_DENIED);
-    bench_close(&b);
+    CHECK_INT_EQ(ask(b, b->trusts_second), ERR_DENIED);
 }
 
-TEST(another_certificate_drops_no_request)
+TEST_F(bench, b, another_certificate_drops_no_request)
 {
-    struct bench b;
     struct err err;
     struct exchange x = {0};
 
-    bench_open(&b);
-    begin(&b, b.trusts_first, &x, "/later", (struct slice){0});
-    exchange_run_until(b.loop, is_held, NULL);
-    struct http_server_tls tls = tls_of(&b.second);
-    CHECK_OK(http_server_set_tls(b.http_server, &tls, &err), err);
-    CHECK_INT_EQ(ask(&b, b.trusts_second), ERR_NONE);
+    begin(b, b->trusts_first, &x, "/later", (struct slice){0});
+    exchange_run_until(b->loop, is_held, NULL);
+    struct http_server_tls tls = tls_of(&b->second);
+    CHECK_OK(http_server_set_tls(b->http_server, &tls, &err), err);
+    CHECK_INT_EQ(ask(b, b->trusts_second), ERR_NONE);
     http_server_replyf(TAKE(held), 202, "at last");
     exchange_wait(&x);
     CHECK_INT_EQ(x.err.kind, ERR_NONE);
     CHECK_INT_EQ(x.res.status, 202);
-    struct http_client *late = client_of(&b, &b.first);
-    CHECK_INT_EQ(ask(&b, late), ERR_DENIED);
+    struct http_client *late = client_of(b, &b->first);
+    CHECK_INT_EQ(ask(b, late), ERR_DENIED);
     http_client_free(late);
     exchange_release(&x);
-    bench_close(&b);
 }
 
-TEST(a_certificate_with_another_type_of_key_takes_the_place_of_the_one_before)
+TEST_F(bench, b, a_certificate_with_another_type_of_key_takes_the_place_of_the_one_before)
 {
-    struct bench b;
     struct peer_identity rsa;
     struct err err;
 
-    bench_open(&b);
     peer_identity_make_rsa(&rsa, "127.0.0.1");
-    const struct peer_identity *turns[] = {&rsa, &b.second, &rsa};
+    const struct peer_identity *turns[] = {&rsa, &b->second, &rsa};
     CHECK_ROWS (turn, turns) {
         struct http_server_tls tls = tls_of(*turn);
 
-        CHECK_OK(http_server_set_tls(b.http_server, &tls, &err), err);
+        CHECK_OK(http_server_set_tls(b->http_server, &tls, &err), err);
         for (size_t i = 0; i < COUNT_OF(turns); i++) {
-            struct http_client *client = client_of(&b, turns[i]);
+            struct http_client *client = client_of(b, turns[i]);
 
-            CHECK_INT_EQ(ask(&b, client), turns[i] == *turn ? ERR_NONE : ERR_DENIED);
+            CHECK_INT_EQ(ask(b, client), turns[i] == *turn ? ERR_NONE : ERR_DENIED);
             http_client_free(client);
         }
     }
-    bench_close(&b);
 }
 
-TEST(a_bad_certificate_changes_nothing)
+TEST_F(bench, b, a_bad_certificate_changes_nothing)
 {
-    struct bench b;
-
-    bench_open(&b);
     const struct {
         struct http_server_tls tls;
         const char *says;
     } rows[] = {
-        {{b.second.cert_pem, b.first.key_pem}, "the key does not belong to the certificate"},
-        {{"", b.first.key_pem}, "no PEM certificate found"},
-        {{b.first.key_pem, b.first.key_pem}, "no PEM certificate found"},
-        {{b.second.cert_pem, "rubbish"}, "no PEM key without a passphrase found"},
+        {{b->second.cert_pem, b->first.key_pem}, "the key does not belong to the certificate"},
+        {{"", b->first.key_pem}, "no PEM certificate found"},
+        {{b->first.key_pem, b->first.key_pem}, "no PEM certificate found"},
+        {{b->second.cert_pem, "rubbish"}, "no PEM key without a passphrase found"},
     };
     CHECK_ROWS (row, rows) {
         struct err err = {0};
 
-        CHECK(!http_server_set_tls(b.http_server, &row->tls, &err));
+        CHECK(!http_server_set_tls(b->http_server, &row->tls, &err));
         CHECK_INT_EQ(err.kind, ERR_INVALID);
         CHECK_STR_EQ(err.msg, row->says);
-        CHECK_INT_EQ(ask(&b, b.trusts_first), ERR_NONE);
+        CHECK_INT_EQ(ask(b, b->trusts_first), ERR_NONE);
     }
-    bench_close(&b);
 }
 
 TEST(a_server_without_a_usable_certificate_does_not_start)
@@ -235,31 +222,12 @@ static bool leaves_at_once(int fd)
     return true;
 }
 
-struct guest {
-    struct peer peer;
-    bool good;
-};
-
-static bool guest_has_left(void *ctx)
-{
-    struct guest *guest = ctx;
-
-    return peer_has_ended(&guest->peer, &guest->good);
-}
-
-TEST(who_does_not_speak_tls_is_dropped)
+TEST_F(bench, b, who_does_not_speak_tls_is_dropped)
 {
     static bool (*const scripts[])(int fd) = {speaks_plainly, leaves_at_once};
-    struct bench b;
 
-    bench_open(&b);
     CHECK_ROWS (script, scripts) {
-        struct guest guest = {0};
-
-        peer_start_client(&guest.peer, http_server_port(b.http_server), *script);
-        exchange_run_until(b.loop, guest_has_left, &guest);
-        CHECK(guest.good);
+        CHECK(exchange_run_client(b->loop, http_server_port(b->http_server), *script));
     }
-    CHECK_INT_EQ(ask(&b, b.trusts_first), ERR_NONE);
-    bench_close(&b);
+    CHECK_INT_EQ(ask(b, b->trusts_first), ERR_NONE);
 }

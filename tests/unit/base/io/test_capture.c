@@ -1,7 +1,5 @@
 #include "base/io/capture.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "lib/check.h"
 

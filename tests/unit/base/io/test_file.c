@@ -1,7 +1,6 @@
 #include "base/io/file.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

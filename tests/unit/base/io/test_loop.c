@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/core/str.h"
 #include "lib/check.h"
 
 struct stage {
@@ -16,6 +15,16 @@ struct stage {
     char order[8]; /* which timer fired, in order */
     int64_t now_ms;
 };
+
+static void stage_init(struct stage *stage)
+{
+    *stage = (struct stage){.loop = loop_new()};
+}
+
+static void stage_release(struct stage *stage)
+{
+    loop_free(stage->loop);
+}
 
 static void note(struct stage *stage, char name)
 {
@@ -42,18 +51,15 @@ static void fire_c(struct loop_timer *timer)
     loop_stop(stage->loop);
 }
 
-TEST(timers_fire_in_the_order_of_their_times)
+TEST_F(stage, stage, timers_fire_in_the_order_of_their_times)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_timer_start(stage.loop, &stage.c, 6, fire_c);
-    loop_timer_start(stage.loop, &stage.b, 4, fire_b);
-    loop_timer_start(stage.loop, &stage.a, 2, fire_a);
-    CHECK(loop_timer_is_running(&stage.a));
-    loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "abc");
-    CHECK(!loop_timer_is_running(&stage.a));
-    loop_free(stage.loop);
+    loop_timer_start(stage->loop, &stage->c, 6, fire_c);
+    loop_timer_start(stage->loop, &stage->b, 4, fire_b);
+    loop_timer_start(stage->loop, &stage->a, 2, fire_a);
+    CHECK(loop_timer_is_running(&stage->a));
+    loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "abc");
+    CHECK(!loop_timer_is_running(&stage->a));
 }
 
 static void stop_others(struct loop_timer *timer)
@@ -65,29 +71,23 @@ static void stop_others(struct loop_timer *timer)
     loop_timer_stop(&stage->b);
 }
 
-TEST(a_stopped_timer_does_not_fire_even_when_due_in_the_same_turn)
+TEST_F(stage, stage, a_stopped_timer_does_not_fire_even_when_due_in_the_same_turn)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_timer_start(stage.loop, &stage.a, 0, stop_others);
-    loop_timer_start(stage.loop, &stage.b, 0, fire_b);
-    loop_timer_start(stage.loop, &stage.c, 0, fire_c);
-    loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "ac");
-    loop_free(stage.loop);
+    loop_timer_start(stage->loop, &stage->a, 0, stop_others);
+    loop_timer_start(stage->loop, &stage->b, 0, fire_b);
+    loop_timer_start(stage->loop, &stage->c, 0, fire_c);
+    loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "ac");
 }
 
-TEST(starting_a_running_timer_moves_it)
+TEST_F(stage, stage, starting_a_running_timer_moves_it)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_timer_start(stage.loop, &stage.a, 0, fire_a);
-    loop_timer_start(stage.loop, &stage.b, 2, fire_b);
-    loop_timer_start(stage.loop, &stage.a, 4, fire_a);
-    loop_timer_start(stage.loop, &stage.c, 6, fire_c);
-    loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "bac");
-    loop_free(stage.loop);
+    loop_timer_start(stage->loop, &stage->a, 0, fire_a);
+    loop_timer_start(stage->loop, &stage->b, 2, fire_b);
+    loop_timer_start(stage->loop, &stage->a, 4, fire_a);
+    loop_timer_start(stage->loop, &stage->c, 6, fire_c);
+    loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "bac");
 }
 
 static void fire_again(struct loop_timer *timer)
@@ -99,14 +99,11 @@ static void fire_again(struct loop_timer *timer)
         loop_timer_start(stage->loop, timer, 0, fire_again);
 }
 
-TEST(a_timer_may_start_itself_and_the_loop_ends_when_nothing_is_left)
+TEST_F(stage, stage, a_timer_may_start_itself_and_the_loop_ends_when_nothing_is_left)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_timer_start(stage.loop, &stage.a, 0, fire_again);
-    loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "aaaaa");
-    loop_free(stage.loop);
+    loop_timer_start(stage->loop, &stage->a, 0, fire_again);
+    loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "aaaaa");
 }
 
 static void on_signal(void *ctx, int signum)
@@ -124,20 +121,17 @@ static void fire_for_ever(struct loop_timer *timer)
     loop_timer_start(stage->loop, timer, 0, fire_for_ever);
 }
 
-TEST(timers_without_delay_do_not_starve_the_rest)
+TEST_F(stage, stage, timers_without_delay_do_not_starve_the_rest)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_timer_start(stage.loop, &stage.a, 0, fire_for_ever);
-    loop_timer_start(stage.loop, &stage.c, 1, fire_c);
-    loop_on_signal(stage.loop, SIGUSR1, on_signal, &stage);
+    loop_timer_start(stage->loop, &stage->a, 0, fire_for_ever);
+    loop_timer_start(stage->loop, &stage->c, 1, fire_c);
+    loop_on_signal(stage->loop, SIGUSR1, on_signal, stage);
     CHECK(raise(SIGUSR1) == 0);
-    while (!stage.order[0] || !stage.now_ms) /* both end a run, in any order or together */
-        loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "c");
-    CHECK_INT_EQ(stage.now_ms, SIGUSR1);
-    loop_timer_stop(&stage.a);
-    loop_free(stage.loop);
+    while (!stage->order[0] || !stage->now_ms) /* both end a run, in any order or together */
+        loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "c");
+    CHECK_INT_EQ(stage->now_ms, SIGUSR1);
+    loop_timer_stop(&stage->a);
 }
 
 struct owner {
@@ -178,43 +172,35 @@ static void look_at_clock(struct loop_timer *timer)
     stage->now_ms = now_ms;
 }
 
-TEST(time_stands_still_within_a_turn_and_timers_are_not_early)
+TEST_F(stage, stage, time_stands_still_within_a_turn_and_timers_are_not_early)
 {
-    struct stage stage = {.loop = loop_new()};
-    int64_t start_ms = loop_now_ms(stage.loop);
+    int64_t start_ms = loop_now_ms(stage->loop);
 
-    loop_timer_start(stage.loop, &stage.a, 20, look_at_clock);
-    loop_run(stage.loop);
-    CHECK(stage.now_ms >= start_ms + 20);
-    CHECK(loop_clock_ms() >= stage.now_ms);
-    CHECK(loop_clock_ms() - loop_now_ms(stage.loop) < 5000);
-    loop_free(stage.loop);
+    loop_timer_start(stage->loop, &stage->a, 20, look_at_clock);
+    loop_run(stage->loop);
+    CHECK(stage->now_ms >= start_ms + 20);
+    CHECK(loop_clock_ms() >= stage->now_ms);
+    CHECK(loop_clock_ms() - loop_now_ms(stage->loop) < 5000);
 }
 
-TEST(signals_arrive_in_the_loop)
+TEST_F(stage, stage, signals_arrive_in_the_loop)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_on_signal(stage.loop, SIGUSR1, on_signal, &stage);
+    loop_on_signal(stage->loop, SIGUSR1, on_signal, stage);
     CHECK(raise(SIGUSR1) == 0);
-    CHECK_INT_EQ(stage.now_ms, 0);
-    loop_run(stage.loop);
-    CHECK_INT_EQ(stage.now_ms, SIGUSR1);
-    loop_free(stage.loop);
+    CHECK_INT_EQ(stage->now_ms, 0);
+    loop_run(stage->loop);
+    CHECK_INT_EQ(stage->now_ms, SIGUSR1);
 }
 
-TEST(a_stop_before_the_run_ends_it_at_once_and_only_once)
+TEST_F(stage, stage, a_stop_before_the_run_ends_it_at_once_and_only_once)
 {
-    struct stage stage = {.loop = loop_new()};
-
-    loop_timer_start(stage.loop, &stage.c, 0, fire_c);
-    loop_stop(stage.loop);
-    loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "");
-    loop_run(stage.loop);
-    CHECK_STR_EQ(stage.order, "c");
-    loop_stop(stage.loop);
-    loop_free(stage.loop);
+    loop_timer_start(stage->loop, &stage->c, 0, fire_c);
+    loop_stop(stage->loop);
+    loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "");
+    loop_run(stage->loop);
+    CHECK_STR_EQ(stage->order, "c");
+    loop_stop(stage->loop);
 }
 
 TEST(a_running_timer_at_the_end_is_a_bug)

@@ -22,6 +22,9 @@ static const struct {
     {"n[0]", "n0"},
     {"r[1-2]n[3-4].lan", "r1n3.lan r1n4.lan r2n3.lan r2n4.lan"},
     {"a[1,3],b[2]", "a1 a3 b2"},
+    /* graphcore/examples, the README of BERT for TensorFlow names its hosts so. */
+    {"host_address_1,host_address_2", "host_address_1 host_address_2"},
+    {"_gw,node_[1-2]_ib", "_gw node_1_ib node_2_ib"},
 };
 
 /* On record: -H, --host takes names or addresses, and ranges in brackets: host[0-2,4], pod[1-4]. */
@@ -42,7 +45,7 @@ TEST(a_list_of_hosts_is_spelled_out)
 static const struct {
     const char *list, *problem;
 } bad_lists[] = {
-    {"", "\"\" is not a host name or IPv4 address"},
+    {"", "\"\" is not a host name or IPv4 address; is a variable of your script empty?"},
     {"a,", "\"\" is not a host name"},
     {"a,,b", "\"\" is not a host name"},
     {"-x", "\"-x\" is not a host name"}, /* mpirun would take it for an option */
@@ -148,4 +151,57 @@ TEST(a_host_file_is_text)
     hosts_read_file(SLICE_LIT("a\0b\n"), "hosts", &hosts, &problems);
     CHECK_INT_EQ(problems.count, 1);
     CHECK_STR_EQ(problems.items[0], "hosts is a binary file; expected text with one host per line");
+}
+
+static const struct {
+    const char *list;
+    uint32_t instances;
+    const char *used, *unused;
+} shares[] = {
+    {"a,b", 1, "a", "b"},
+    {"pod[1-4]", 2, "pod1 pod2", "pod3 pod4"},
+    {"pod[1-4]", 3, "pod1 pod2 pod3", "pod4"},
+    {"pod[1-4]", 4, "pod1 pod2 pod3 pod4", ""},
+    {"pod[1-4]", 8, "pod1 pod2 pod3 pod4", ""},
+    {"a", 3, "a", ""},
+};
+
+/* PopRun's guide, section 2.9 (docs.graphcore.ai, poprun-user-guide, launching.html): 2 instances with --host
+ * pod[1-4], and 4 with the same hosts from the exported file. */
+TEST(more_hosts_than_instances_leave_the_last_hosts_unused)
+{
+    CHECK_ROWS (row, shares) {
+        AUTO(strv) struct strv hosts = {0}, unused = {0}, problems = {0};
+        AUTO(str) struct str used_text = {0}, unused_text = {0};
+        struct err err;
+
+        hosts_read_list(row->list, &hosts, &problems);
+        CHECK_OK(hosts_divide(&hosts, row->instances, &unused, &err), err);
+        join(&hosts, &used_text);
+        join(&unused, &unused_text);
+        CHECK_STR_EQ(str_text(&used_text), row->used);
+        CHECK_STR_EQ(str_text(&unused_text), row->unused);
+    }
+}
+
+TEST(no_hosts_are_divided_among_any_number_of_instances)
+{
+    AUTO(strv) struct strv hosts = {0}, unused = {0};
+    struct err err;
+
+    CHECK_OK(hosts_divide(&hosts, 3, &unused, &err), err);
+    CHECK_INT_EQ(hosts.count + unused.count, 0);
+}
+
+TEST(instances_that_the_hosts_do_not_divide_are_refused)
+{
+    AUTO(strv) struct strv hosts = {0}, unused = {0}, problems = {0};
+    struct err err;
+
+    hosts_read_list("pod[1-4]", &hosts, &problems);
+    CHECK_ERR(hosts_divide(&hosts, 6, &unused, &err), err, ERR_INVALID);
+    CHECK_STR_EQ(err.msg,
+                 "--num-instances=6 cannot be divided evenly among 4 hosts; use a multiple of 4, or fewer "
+                 "hosts with --host");
+    CHECK_INT_EQ(hosts.count, 4);
 }

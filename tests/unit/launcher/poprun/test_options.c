@@ -78,6 +78,9 @@ static const struct {
     {"num-replicas=0", "--num-replicas: expected a number from 1 to 65536, got \"0\""},
     {"num-replicas=-1", "--num-replicas: expected a number from 1 to 65536, got \"-1\""},
     {"num-replicas=4x", "--num-replicas: expected a number from 1 to 65536, got \"4x\""},
+    /* --num-replicas=$REPLICAS, and the variable is not set */
+    {"num-replicas=", "got \"\"; is a variable of your script empty?"},
+    {"process-placement=", "got \"\"; is a variable of your script empty?"},
     {"num-instances=5000", "--num-instances: expected a number from 1 to 4096, got \"5000\""},
     {"vipu-server-port=65536", "--vipu-server-port: expected a number from 1 to 65535, got \"65536\""},
     {"process-placement=near",
@@ -125,6 +128,12 @@ static const struct {
     {"synchronise-poplar-sdk=yes", "--synchronise-poplar-sdk is not supported"},
     {"distribute-ssh-key=yes", "--distribute-ssh-key is not supported; run ssh-copy-id HOST"},
     {"mpi-global-args=\"-x 'A\"", "--mpi-global-args: unclosed quotes in: 'A"},
+    /* graphcore/examples, applications/pytorch/vit/README_Benchmarks.md, where TCP_IF_INCLUDE is not set */
+    {"mpi-global-args=\"--mca oob_tcp_if_include --mca btl_tcp_if_include 10.5.0.0/16\"",
+     "options for mpirun: no value behind oob_tcp_if_include; is a variable of your script empty?"},
+    {"mpi-global-args=\"--mca oob_tcp_if_include 10.5.0.0/16 --mca btl_tcp_if_include\"",
+     "options for mpirun: no value behind btl_tcp_if_include; is a variable of your script empty?"},
+    {"mpi-local-args=\"-x --tag-output\"", "options for mpirun: no value behind -x; is a variable"},
     {"mpi-local-args=\"-x A : -np 1 b\"", "options for mpirun must not contain a lone colon"},
     {"instance-mpi-local-args=\"-x A=1\"", "expected an instance from 0 to 0 and a colon, got \"-x A=1\""},
     {"instance-mpi-local-args=\"1:-x A=1\"",
@@ -178,6 +187,43 @@ TEST(a_missing_program_is_explained)
     poprun_options_check(&options, &program, no_variable, &problems);
     CHECK_INT_EQ(problems.count, 1);
     CHECK_HAS(problems.items[0], "no program given");
+}
+
+/* A backslash with a space behind it, at the end of a line. */
+TEST(a_blank_is_no_program)
+{
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0}, program = {0};
+
+    fill("mpi-global-args=\"--mca btl_base_verbose -1 --mca btl ^openib\"", &options, &problems);
+    strv_push(&program, " ");
+    poprun_options_check(&options, &program, no_variable, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "no program given");
+    CHECK_HAS(problems.items[0], "or a space behind it");
+}
+
+static const char *cache_variable(const char *name)
+{
+    return strcmp(name, "PYTORCH_EXE_DIR") == 0 ? "/tmp/c" : NULL;
+}
+
+/* graphcore/examples, applications/pytorch/vit/README_Benchmarks.md: --executable-cache-path PYTORCH_EXE_DIR
+ */
+TEST(a_value_that_is_the_name_of_a_variable_gets_a_hint)
+{
+    AUTO(poprun_options) struct poprun_options options = {0};
+    AUTO(strv) struct strv problems = {0}, hints = {0};
+
+    fill("executable-cache-path=PYTORCH_EXE_DIR\nhost=A\nautoreport-dir=/PYTORCH_EXE_DIR", &options,
+         &problems);
+    poprun_options_hint(&options, no_variable, &hints);
+    CHECK_INT_EQ(hints.count, 0);
+    poprun_options_hint(&options, cache_variable, &hints);
+    CHECK_INT_EQ(hints.count, 1);
+    CHECK_STR_EQ(hints.items[0],
+                 "--executable-cache-path=PYTORCH_EXE_DIR is the name of a variable; did you mean "
+                 "$PYTORCH_EXE_DIR?");
 }
 
 static const char *engine_directory(const char *name)

@@ -21,7 +21,7 @@ struct run {
     const char *words[WORDS];
     const char *(*env)(const char *name);
     const char *mpirun, *program, *cache_dir, *hosts, *local_name, *network;
-    bool cache_per_host;
+    bool cache_per_host, program_is_missing, has_app_file;
     const struct partition_view *view;
 };
 
@@ -99,6 +99,8 @@ static void perform(const struct run *run, struct outcome *ret)
                                .cache_per_host = run->cache_per_host,
                                .network = network,
                                .mpirun = run->mpirun,
+                               .program_is_missing = run->program_is_missing,
+                               .has_app_file = run->has_app_file,
                                .dialect = mpi_dialect_of(run->program),
                                .env = run->env};
     CHECK_OK(plan_make(&input, &ret->plan, &err), err);
@@ -602,4 +604,103 @@ TEST(daemons_on_other_hosts_stay_with_their_agents)
     perform(&here, &third);
     CHECK(!strv_has(&third.plan.variables, "OMPI_MCA_orte_leave_session_attached=1"));
     CHECK(!strv_has(&third.plan.variables, "OMPI_MCA_plm_rsh_num_concurrent=128"));
+}
+
+static const char *own_regx(const char *name)
+{
+    return strcmp(name, "OMPI_MCA_regx") == 0 ? "reverse" : NULL;
+}
+
+/* open-mpi/ompi v4.1.4, orte/mca/regx/fwd/regx_fwd.c: a name has letters, digits, dots and hyphens only. */
+TEST(names_with_an_underscore_are_passed_on_as_they_are)
+{
+    static const struct {
+        const char *hosts;
+        const char *(*env)(const char *);
+        bool is_naive;
+    } rows[] = {{"pod1 pod-2.lan", no_variable, false},
+                {"pod1 pod_2", no_variable, true},
+                {"a_b c", own_regx, false}};
+
+    CHECK_ROWS (row, rows) {
+        struct run run = {.words = {"--num-replicas=2", "--num-instances=2", "a"},
+                          .env = row->env,
+                          .mpirun = "m",
+                          .program = "orterun",
+                          .hosts = row->hosts};
+        AUTO(outcome) struct outcome outcome = {0};
+
+        perform(&run, &outcome);
+        CHECK(strv_has(&outcome.plan.variables, "OMPI_MCA_regx=naive") == row->is_naive);
+    }
+}
+
+/* mpirun's own exit status for it is not that of a shell; the wrapper's is. */
+TEST(one_instance_of_a_missing_program_has_a_wrapper)
+{
+    static const struct run run = {
+        .words = {"a"}, .env = no_variable, .mpirun = "m", .program = "orterun", .program_is_missing = true};
+    AUTO(str) struct str text = {0};
+
+    command(&run, &text);
+    CHECK_HAS(str_text(&text), "'-x' 'POPRUN_WRAPPER_UNBOUND=1' 'poprun_numa_wrapper' 'a'");
+}
+
+static const struct run long_run = {
+    .words = {"--num-replicas=4", "--num-instances=2", "--mpi-local-args=-x A='b  c' -x D", "a", "b c", ":",
+              ""},
+    .env = no_variable,
+    .mpirun = "/usr/bin/mpirun",
+    .program = "orterun",
+    .has_app_file = true,
+};
+
+TEST(an_application_file_has_what_differs_and_two_variables_the_rest)
+{
+    AUTO(outcome) struct outcome outcome = {0};
+    AUTO(str) struct str text = {0};
+
+    perform(&long_run, &outcome);
+    plan_print(&outcome.plan, &text);
+    CHECK_STR_EQ(str_text(&text),
+                 "/usr/bin/mpirun '--bind-to' 'none' '--tag-output' '--allow-run-as-root' '--app' 'FILE'\n"
+                 "FILE:\n"
+                 "-np 1 -x POPDIST_REPLICA_INDEX_OFFSET=0 -x POPDIST_LOCAL_INSTANCE_INDEX=0 -x PATH -x "
+                 "LD_LIBRARY_PATH -x PYTHONPATH -x D -x POPRUN_WRAPPER_SHARED -x POPRUN_WRAPPER_PROGRAM "
+                 "poprun_numa_wrapper\n"
+                 "-np 1 -x POPDIST_REPLICA_INDEX_OFFSET=2 -x POPDIST_LOCAL_INSTANCE_INDEX=1 -x PATH -x "
+                 "LD_LIBRARY_PATH -x PYTHONPATH -x D -x POPRUN_WRAPPER_SHARED -x POPRUN_WRAPPER_PROGRAM "
+                 "poprun_numa_wrapper\n"
+                 "POPRUN_WRAPPER_SHARED:\n"
+                 "POPDIST_NUM_TOTAL_REPLICAS=4\n"
+                 "POPDIST_NUM_IPUS_PER_REPLICA=1\n"
+                 "POPDIST_NUM_LOCAL_REPLICAS=2\n"
+                 "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE=1\n"
+                 "IPUOF_LOG_LEVEL=WARN\n"
+                 "A=b  c\n"
+                 "POPRUN_WRAPPER_PROGRAM:\n"
+                 "a\nb c\n:\n\n");
+}
+
+TEST(the_size_of_a_command_is_that_of_its_words_and_variables)
+{
+    struct plan plan = {0};
+
+    strv_push(&plan.argv, "mpirun");
+    strv_push(&plan.argv, "ab");
+    strv_push(&plan.variables, "A=b");
+    CHECK_INT_EQ(plan_command_bytes(&plan), 7 + 3 + 4 + 3 * sizeof(char *));
+    plan_release(&plan);
+}
+
+TEST(a_lone_colon_among_the_programs_arguments_is_kept_from_mpirun)
+{
+    AUTO(strv) struct strv plain = {0}, colon = {0};
+
+    strv_push(&plain, "echo");
+    strv_push(&plain, "a:b");
+    strv_push(&colon, "echo");
+    strv_push(&colon, ":");
+    CHECK(!plan_needs_app_file(&plain));
+    CHECK(plan_needs_app_file(&colon));
 }

@@ -17,6 +17,7 @@ static const struct form forms[] = {
     {{"poprun", "--executable-cache-path=", "a"}, "executable-cache-path=\"\"\nprogram=a\n"},
     {{"poprun", "--executable-cache-path", "", "a"}, "executable-cache-path=\"\"\nprogram=a\n"},
     {{"poprun", "--num-instance", "2", "a"}, "num-instances=2\nprogram=a\n"},
+    {{"poprun", "--host", "subnet", "a"}, "host=subnet\nprogram=a\n"},
     {{"poprun", "-vv", "a"}, "vv=yes\nprogram=a\n"},
     {{"poprun", "--vv", "--vv", "a"}, "vv=yes\nprogram=a\n"},
     {{"poprun", "-v", "a"}, "verbose=yes\nprogram=a\n"},
@@ -100,6 +101,33 @@ static const struct {
     {{"poprun", "--host"}, "--host requires a value: --host LIST"},
     {{"poprun", "--host", "--num-replicas=2", "x"}, "--host requires a value: --host LIST"},
     {{"poprun", "--num-replicas=2", "--num-replicas=4", "x"}, "--num-replicas is given more than once"},
+    /* graphcore-research/making-efficientnet-more-efficient, README.md */
+    {{"poprun", "--numa-aware=yes", "--ipus-per", "replica=4", "--num-instances=4", "python"},
+     "unknown option --ipus-per replica=4; did you mean --ipus-per-replica=4?"},
+    {{"poprun", "--vipu", "partition=p", "python"}, "did you mean --vipu-partition=p?"},
+    {{"poprun", "--num", "instances", "2", "python"}, "did you mean --num-instances?"},
+    /* graphcore/examples, applications/pytorch/dino/training_scripts/vit_base_pod256.sh: the second one is
+     * the partition. */
+    {{"poprun", "--vipu-server-host=10.1.3.101", "--vipu-server-host=pod256", "--vipu-partition=pod256", "a"},
+     "--vipu-server-host is given more than once, as \"10.1.3.101\" and \"pod256\"; keep one of them"},
+    /* graphcore/popart, docs/popxl/distributed.rst */
+    {{"poprun", "--num_replicas=2", "a"}, "unknown option --num_replicas; did you mean --num-replicas?"},
+    /* graphcore/examples, a README of BERT that explains poprun's options */
+    {{"poprun", "--ipus-per-replicas=4", "a"},
+     "unknown option --ipus-per-replicas; did you mean --ipus-per-replica?"},
+    /* graphcore/examples, BERT for TensorFlow (run_pretraining.py) names the option so */
+    {{"poprun", "--mpi_local_args=-x A", "a"},
+     "unknown option --mpi_local_args; did you mean --mpi-local-args?"},
+    /* graphcore/examples, a script of the CNNs for TensorFlow 2: $TF_POPLAR_FLAGS among poprun's options */
+    {{"poprun", "--executable_cache_path=/c", "a"},
+     "unknown option --executable_cache_path; did you mean --executable-cache-path?"},
+    {{"poprun", "--instances=2", "a"}, "unknown option --instances; did you mean --num-instances?"},
+    {{"poprun", "--mca", "btl_tcp_if_include", "eno1", "a"},
+     "--mca is an option of mpirun; with poprun use --mpi-global-args=\"--mca NAME VALUE\""},
+    {{"poprun", "-x", "PATH", "a"},
+     "-x is an option of mpirun; with poprun use --mpi-local-args=\"-x NAME=value\""},
+    {{"poprun", "-np", "4", "a"}, "--np is an option of mpirun; with poprun use --num-instances"},
+    {{"poprun", "-n", "4", "a"}, "-n is an option of mpirun; with poprun use --num-instances"},
 };
 
 TEST(mistakes_in_words_are_named)
@@ -149,15 +177,18 @@ static const struct {
     const char *file, *problem;
 } bad_files[] = {
     {"\nnum-replicas", "x.conf: line 2: expected name=value, got \"num-replicas\""},
-    {"nmu-replicas=2", "x.conf: line 1: unknown setting \"nmu-replicas\""},
-    {"num-replica=2", "x.conf: line 1: unknown setting \"num-replica\""}, /* files hold whole names */
+    {"nmu-replicas=2", "x.conf: line 1: unknown setting \"nmu-replicas\"; did you mean num-replicas?"},
+    /* files hold whole names */
+    {"num-replica=2", "x.conf: line 1: unknown setting \"num-replica\"; did you mean num-replicas?"},
+    {"qqqqqqqqq=2", "x.conf: line 1: unknown setting \"qqqqqqqqq\""},
     {"export-config=y", "x.conf: line 1: unknown setting \"export-config\""},
     {"host=\"a", "x.conf: line 1: host: unclosed quotes"},
     {"host=\"a\\", "x.conf: line 1: host: unclosed quotes"},
     {"host=\"a\"b", "x.conf: line 1: host: unclosed quotes"},
     {"program-arg=a", "x.conf: line 1: program= must come before its arguments"},
     {"program=a\nprogram=b", "x.conf: line 2: program is given more than once"},
-    {"host=a\nhost=b", "x.conf: line 2: --host is given more than once"},
+    {"host=a\nhost=b",
+     "x.conf: line 2: --host is given more than once, as \"a\" and \"b\"; keep one of them"},
 };
 
 TEST(mistakes_in_a_file_are_named_with_their_line)

@@ -46,6 +46,7 @@ TEST(a_quote_must_be_closed)
 
         CHECK_ERR(shell_words_split(*row, &words, &err), err, ERR_INVALID);
         CHECK_HAS(err.msg, "unclosed quotes");
+        CHECK_INT_EQ(words.count, 0);
     }
 }
 

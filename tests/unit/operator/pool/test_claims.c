@@ -1,8 +1,5 @@
 #include "operator/pool/claims.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "lib/check.h"
@@ -26,6 +23,11 @@ struct scene {
     size_t claim_count;
 };
 
+static void scene_init(struct scene *s)
+{
+    *s = (struct scene){0};
+}
+
 static void scene_release(struct scene *s)
 {
     for (size_t i = 0; i < s->controller_count; i++)
@@ -34,10 +36,7 @@ static void scene_release(struct scene *s)
         claim_wait_release(&s->verdicts[i].wait);
 }
 
-static void scene_auto(struct scene *s)
-{
-    scene_release(s);
-}
+DEFINE_AUTO(scene);
 
 /* `taken` holds sizes, 0 ends them. */
 static struct claims_controller *add_controller(struct scene *s, const char *name, uint32_t total,
@@ -108,81 +107,74 @@ static void check_waits(const struct scene *s, const char *job, const char *reas
 
 /* ---- first come, first served ---- */
 
-TEST(the_oldest_comes_first)
+TEST_F(scene, s, the_oldest_comes_first)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:8090", 64, NULL);
-    add_claim(&s, "ns/young", 200, 32);
-    add_claim(&s, "ns/old", 100, 64);
-    decide(&s);
-    CHECK_STR_EQ(s.claims[0].job, "ns/old");
-    check_granted(&s, "ns/old", 0);
+    add_controller(s, "a:8090", 64, NULL);
+    add_claim(s, "ns/young", 200, 32);
+    add_claim(s, "ns/old", 100, 64);
+    decide(s);
+    CHECK_STR_EQ(s->claims[0].job, "ns/old");
+    check_granted(s, "ns/old", 0);
     check_waits(
-        &s, "ns/young", "InsufficientIPUs",
+        s, "ns/young", "InsufficientIPUs",
         "Waiting for 32 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; "
         "64 IPUs just granted to jobs ahead in the queue");
 }
 
-TEST(equal_ages_are_distinguished_by_uid_and_instance)
+TEST_F(scene, s, equal_ages_are_distinguished_by_uid_and_instance)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:8090", 64, NULL);
-    add_claim(&s, "b", 1, 64)->instance = 1;
-    add_claim(&s, "a", 1, 64)->instance = 1;
-    add_claim(&s, "a", 1, 64)->instance = 0;
-    decide(&s);
-    CHECK_STR_EQ(s.claims[0].job, "a");
-    CHECK_INT_EQ(s.claims[0].instance, 0);
-    CHECK_INT_EQ(s.claims[1].instance, 1);
-    CHECK_STR_EQ(s.claims[2].job, "b");
-    CHECK_INT_EQ(s.verdicts[0].controller, 0);
-    CHECK_INT_EQ(s.verdicts[1].controller, -1);
+    add_controller(s, "a:8090", 64, NULL);
+    add_claim(s, "b", 1, 64)->instance = 1;
+    add_claim(s, "a", 1, 64)->instance = 1;
+    add_claim(s, "a", 1, 64)->instance = 0;
+    decide(s);
+    CHECK_STR_EQ(s->claims[0].job, "a");
+    CHECK_INT_EQ(s->claims[0].instance, 0);
+    CHECK_INT_EQ(s->claims[1].instance, 1);
+    CHECK_STR_EQ(s->claims[2].job, "b");
+    CHECK_INT_EQ(s->verdicts[0].controller, 0);
+    CHECK_INT_EQ(s->verdicts[1].controller, -1);
 }
 
-TEST(within_a_second_who_was_heard_of_first_is_first)
+TEST_F(scene, s, within_a_second_who_was_heard_of_first_is_first)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:8090", 64, NULL);
-    add_claim(&s, "a", 1, 64)->arrival = 8;
-    add_claim(&s, "b", 1, 64)->arrival = 7;
-    decide(&s);
-    check_granted(&s, "b", 0);
-    CHECK_STR_EQ(s.claims[0].job, "b");
+    add_controller(s, "a:8090", 64, NULL);
+    add_claim(s, "a", 1, 64)->arrival = 8;
+    add_claim(s, "b", 1, 64)->arrival = 7;
+    decide(s);
+    check_granted(s, "b", 0);
+    CHECK_STR_EQ(s->claims[0].job, "b");
 }
 
-TEST(nothing_passes_the_head)
+TEST_F(scene, s, nothing_passes_the_head)
 {
     static const struct claims_holder first = {.job = "ns/first", .partition = "p-first", .size = 32};
-    AUTO(scene) struct scene s = {0};
 
-    hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 0}), &first, 1);
-    add_claim(&s, "ns/large", 1, 64);
-    add_claim(&s, "ns/small", 2, 1);
-    add_claim(&s, "ns/tiny", 3, 1);
-    decide(&s);
+    hold(add_controller(s, "a:8090", 64, (const uint32_t[]){32, 0}), &first, 1);
+    add_claim(s, "ns/large", 1, 64);
+    add_claim(s, "ns/small", 2, 1);
+    add_claim(s, "ns/tiny", 3, 1);
+    decide(s);
     check_waits(
-        &s, "ns/large", "InsufficientIPUs",
+        s, "ns/large", "InsufficientIPUs",
         "Waiting for 64 IPUs: V-IPU controller a:8090 has 32 of 64 IPUs free, no free block of this size; "
         "in use by ns/first (32 IPUs)");
     check_waits(
-        &s, "ns/small", "Queued",
+        s, "ns/small", "Queued",
         "Waiting for 1 IPU: V-IPU controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
         "this size; 1 instance ahead in the queue, the first is ns/large");
     check_waits(
-        &s, "ns/tiny", "Queued",
+        s, "ns/tiny", "Queued",
         "Waiting for 1 IPU: V-IPU controller a:8090 has 32 of 64 IPUs free, enough for 32 partitions of "
         "this size; 2 instances ahead in the queue, the first is ns/large");
-    CHECK_INT_EQ(verdict_of(&s, "ns/large")->wait.position, 1);
-    CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.blockers.items[0], "ns/first");
-    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.position, 3);
-    CHECK_STR_EQ(verdict_of(&s, "ns/tiny")->wait.blockers.items[0], "ns/large");
-    CHECK_INT_EQ(verdict_of(&s, "ns/tiny")->wait.fitting_partitions, 32);
+    CHECK_INT_EQ(verdict_of(s, "ns/large")->wait.position, 1);
+    CHECK_STR_EQ(verdict_of(s, "ns/large")->wait.blockers.items[0], "ns/first");
+    CHECK_INT_EQ(verdict_of(s, "ns/tiny")->wait.position, 3);
+    CHECK_STR_EQ(verdict_of(s, "ns/tiny")->wait.blockers.items[0], "ns/large");
+    CHECK_INT_EQ(verdict_of(s, "ns/tiny")->wait.fitting_partitions, 32);
 }
 
-TEST(four_of_those_in_the_way_are_named)
+TEST_F(scene, s, four_of_those_in_the_way_are_named)
 {
     static const struct claims_holder holders[] = {
         {.partition = "other", .size = 32},
@@ -192,50 +184,46 @@ TEST(four_of_those_in_the_way_are_named)
         {.job = "ns/d", .partition = "p-d", .size = 2},
         {.job = "ns/e", .partition = "p-e", .size = 1},
     };
-    AUTO(scene) struct scene s = {0};
 
-    hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){32, 16, 8, 4, 2, 1, 0}), holders,
+    hold(add_controller(s, "a:8090", 64, (const uint32_t[]){32, 16, 8, 4, 2, 1, 0}), holders,
          COUNT_OF(holders));
-    add_claim(&s, "ns/one", 1, 32);
-    decide(&s);
+    add_claim(s, "ns/one", 1, 32);
+    decide(s);
     check_waits(
-        &s, "ns/one", "InsufficientIPUs",
+        s, "ns/one", "InsufficientIPUs",
         "Waiting for 32 IPUs: V-IPU controller a:8090 has 1 of 64 IPUs free, no free block of this size; in "
         "use by "
         "foreign partition other (32 IPUs), ns/a (16 IPUs), ns/b (8 IPUs), ns/c (4 IPUs) and 2 others");
-    CHECK_INT_EQ(verdict_of(&s, "ns/one")->wait.blockers.count, CLAIMS_BLOCKERS);
+    CHECK_INT_EQ(verdict_of(s, "ns/one")->wait.blockers.count, CLAIMS_BLOCKERS);
 }
 
-TEST(priority_goes_before_age)
+TEST_F(scene, s, priority_goes_before_age)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:8090", 64, NULL);
-    add_claim(&s, "ns/old", 1, 64);
-    add_claim(&s, "ns/urgent", 2, 64)->priority = 1000;
-    add_claim(&s, "ns/whenever", 0, 64)->priority = -10;
-    decide(&s);
-    check_granted(&s, "ns/urgent", 0);
-    CHECK_STR_EQ(s.claims[1].job, "ns/old");
-    CHECK_STR_EQ(s.claims[2].job, "ns/whenever");
+    add_controller(s, "a:8090", 64, NULL);
+    add_claim(s, "ns/old", 1, 64);
+    add_claim(s, "ns/urgent", 2, 64)->priority = 1000;
+    add_claim(s, "ns/whenever", 0, 64)->priority = -10;
+    decide(s);
+    check_granted(s, "ns/urgent", 0);
+    CHECK_STR_EQ(s->claims[1].job, "ns/old");
+    CHECK_STR_EQ(s->claims[2].job, "ns/whenever");
 }
 
 /* Its sentence says nothing that changes with every step of the line. */
-TEST(a_job_far_back_in_the_queue_gets_a_short_message)
+TEST_F(scene, s, a_job_far_back_in_the_queue_gets_a_short_message)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"};
-    AUTO(scene) struct scene s = {0};
 
-    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        add_claim(&s, names[i], (int64_t)i, 1);
-    decide(&s);
-    CHECK_INT_EQ(verdict_of(&s, "j")->wait.position, 10);
-    check_waits(&s, "k", "Queued",
+        add_claim(s, names[i], (int64_t)i, 1);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "j")->wait.position, 10);
+    check_waits(s, "k", "Queued",
                 "Waiting for 1 IPU: 10 or more instances ahead in the queue of V-IPU controller a:1; the "
                 "operator's /queue "
                 "endpoint lists them");
-    CHECK_INT_EQ(verdict_of(&s, "k")->wait.blockers.count, 0);
+    CHECK_INT_EQ(verdict_of(s, "k")->wait.blockers.count, 0);
 }
 
 static bool is_told(const struct scene *s, const char *job, const struct claim_wait *told)
@@ -245,219 +233,197 @@ static bool is_told(const struct scene *s, const char *job, const struct claim_w
     return claims_report_is_current(&s->claims[i], &s->decided[i], s->controllers, told);
 }
 
-TEST(only_a_job_that_stays_far_back_at_the_same_controller_keeps_its_message)
+TEST_F(scene, s, only_a_job_that_stays_far_back_at_the_same_controller_keeps_its_message)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
-    AUTO(scene) struct scene s = {0};
     struct claim_wait other;
 
-    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        add_claim(&s, names[i], (int64_t)i, 1);
-    decide(&s);
-    other = verdict_of(&s, "k")->wait;
-    CHECK(is_told(&s, "k", &other));
-    CHECK(is_told(&s, "l", &other)); /* another place, in the same words */
-    CHECK(!is_told(&s, "a", &verdict_of(&s, "a")->wait));
-    CHECK(!is_told(&s, "j", &verdict_of(&s, "j")->wait));
-    CHECK(!is_told(&s, "k", &verdict_of(&s, "j")->wait));
-    CHECK(!is_told(&s, "k", &(struct claim_wait){0}));
+        add_claim(s, names[i], (int64_t)i, 1);
+    decide(s);
+    other = verdict_of(s, "k")->wait;
+    CHECK(is_told(s, "k", &other));
+    CHECK(is_told(s, "l", &other)); /* another place, in the same words */
+    CHECK(!is_told(s, "a", &verdict_of(s, "a")->wait));
+    CHECK(!is_told(s, "j", &verdict_of(s, "j")->wait));
+    CHECK(!is_told(s, "k", &verdict_of(s, "j")->wait));
+    CHECK(!is_told(s, "k", &(struct claim_wait){0}));
     other.size = 2;
-    CHECK(!is_told(&s, "k", &other));
+    CHECK(!is_told(s, "k", &other));
     other.size = 1;
     other.controller = (char[]){"b:1"};
-    CHECK(!is_told(&s, "k", &other));
+    CHECK(!is_told(s, "k", &other));
 }
 
-TEST(free_ipus_that_do_not_form_a_block_do_not_fit)
+TEST_F(scene, s, free_ipus_that_do_not_form_a_block_do_not_fit)
 {
-    AUTO(scene) struct scene s = {0};
-
     /* 16 and 1 leave 47, of which 32 are one block */
-    add_controller(&s, "a:8090", 64, (const uint32_t[]){16, 1, 0});
-    add_claim(&s, "ns/one", 1, 32);
-    add_claim(&s, "ns/two", 2, 16);
-    decide(&s);
-    check_granted(&s, "ns/one", 0);
+    add_controller(s, "a:8090", 64, (const uint32_t[]){16, 1, 0});
+    add_claim(s, "ns/one", 1, 32);
+    add_claim(s, "ns/two", 2, 16);
+    decide(s);
+    check_granted(s, "ns/one", 0);
     check_waits(
-        &s, "ns/two", "InsufficientIPUs",
+        s, "ns/two", "InsufficientIPUs",
         "Waiting for 16 IPUs: V-IPU controller a:8090 has 15 of 64 IPUs free, no free block of this size; "
         "32 IPUs just granted to jobs ahead in the queue");
 }
 
-TEST(who_cannot_use_a_controller_does_not_stand_in_its_way)
+TEST_F(scene, s, who_cannot_use_a_controller_does_not_stand_in_its_way)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "small:1", 16, NULL);
-    add_controller(&s, "large:1", 64, (const uint32_t[]){64, 0});
-    add_claim(&s, "ns/large", 1, 64);
-    add_claim(&s, "ns/small", 2, 16);
-    decide(&s);
+    add_controller(s, "small:1", 16, NULL);
+    add_controller(s, "large:1", 64, (const uint32_t[]){64, 0});
+    add_claim(s, "ns/large", 1, 64);
+    add_claim(s, "ns/small", 2, 16);
+    decide(s);
     check_waits(
-        &s, "ns/large", "InsufficientIPUs",
+        s, "ns/large", "InsufficientIPUs",
         "Waiting for 64 IPUs: V-IPU controller large:1 has 0 of 64 IPUs free, no free block of this size");
-    check_granted(&s, "ns/small", 0);
+    check_granted(s, "ns/small", 0);
 }
 
-TEST(a_head_stands_before_every_controller_it_could_use)
+TEST_F(scene, s, a_head_stands_before_every_controller_it_could_use)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 64, (const uint32_t[]){32, 0});
-    add_controller(&s, "b:1", 64, (const uint32_t[]){32, 0});
-    add_claim(&s, "ns/large", 1, 64);
-    add_claim(&s, "ns/small", 2, 1);
-    decide(&s);
-    CHECK_STR_EQ(verdict_of(&s, "ns/large")->wait.reason, "InsufficientIPUs");
-    CHECK_STR_EQ(verdict_of(&s, "ns/small")->wait.reason, "Queued");
+    add_controller(s, "a:1", 64, (const uint32_t[]){32, 0});
+    add_controller(s, "b:1", 64, (const uint32_t[]){32, 0});
+    add_claim(s, "ns/large", 1, 64);
+    add_claim(s, "ns/small", 2, 1);
+    decide(s);
+    CHECK_STR_EQ(verdict_of(s, "ns/large")->wait.reason, "InsufficientIPUs");
+    CHECK_STR_EQ(verdict_of(s, "ns/small")->wait.reason, "Queued");
 }
 
-TEST(a_second_controller_takes_what_the_first_cannot)
+TEST_F(scene, s, a_second_controller_takes_what_the_first_cannot)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 64, NULL);
-    add_controller(&s, "b:1", 64, NULL);
-    add_claim(&s, "ns/one", 1, 64);
-    add_claim(&s, "ns/two", 2, 64);
-    add_claim(&s, "ns/three", 3, 64);
-    decide(&s);
-    check_granted(&s, "ns/one", 0);
-    check_granted(&s, "ns/two", 1);
-    CHECK_STR_EQ(verdict_of(&s, "ns/three")->wait.reason, "InsufficientIPUs");
+    add_controller(s, "a:1", 64, NULL);
+    add_controller(s, "b:1", 64, NULL);
+    add_claim(s, "ns/one", 1, 64);
+    add_claim(s, "ns/two", 2, 64);
+    add_claim(s, "ns/three", 3, 64);
+    decide(s);
+    check_granted(s, "ns/one", 0);
+    check_granted(s, "ns/two", 1);
+    CHECK_STR_EQ(verdict_of(s, "ns/three")->wait.reason, "InsufficientIPUs");
 }
 
 /* It is told about the controller where it is next, not about one where it stands behind somebody. */
-TEST(the_controller_where_it_is_first_explains_the_wait)
+TEST_F(scene, s, the_controller_where_it_is_first_explains_the_wait)
 {
-    AUTO(scene) struct scene s = {0};
     static const bool only_a[] = {true, false};
 
-    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
-    add_controller(&s, "b:1", 64, (const uint32_t[]){64, 0});
-    add_claim(&s, "ns/bound", 1, 64)->eligible = only_a;
-    add_claim(&s, "ns/free", 2, 64);
-    decide(&s);
+    add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_controller(s, "b:1", 64, (const uint32_t[]){64, 0});
+    add_claim(s, "ns/bound", 1, 64)->eligible = only_a;
+    add_claim(s, "ns/free", 2, 64);
+    decide(s);
     check_waits(
-        &s, "ns/free", "InsufficientIPUs",
+        s, "ns/free", "InsufficientIPUs",
         "Waiting for 64 IPUs: V-IPU controller b:1 has 0 of 64 IPUs free, no free block of this size");
 }
 
 /* ---- what is still being dry_run_entry ---- */
 
-TEST(who_is_not_ready_keeps_its_place_and_is_not_served)
+TEST_F(scene, s, who_is_not_ready_keeps_its_place_and_is_not_served)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 64, NULL);
-    add_claim(&s, "ns/dry_run_entry", 1, 64)->is_ready = false;
-    add_claim(&s, "ns/ready", 2, 32);
-    decide(&s);
-    CHECK_INT_EQ(verdict_of(&s, "ns/dry_run_entry")->controller, -1);
-    CHECK(!verdict_of(&s, "ns/dry_run_entry")->wait.reason);
-    CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
+    add_controller(s, "a:1", 64, NULL);
+    add_claim(s, "ns/dry_run_entry", 1, 64)->is_ready = false;
+    add_claim(s, "ns/ready", 2, 32);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "ns/dry_run_entry")->controller, -1);
+    CHECK(!verdict_of(s, "ns/dry_run_entry")->wait.reason);
+    CHECK_INT_EQ(verdict_of(s, "ns/ready")->controller, -1);
 }
 
-TEST(behind_one_that_is_not_ready_nothing_is_reported_yet)
+TEST_F(scene, s, behind_one_that_is_not_ready_nothing_is_reported_yet)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 64, (const uint32_t[]){64, 0});
-    add_claim(&s, "ns/dry_run_entry", 1, 64)->is_ready = false;
-    add_claim(&s, "ns/ready", 2, 32);
-    decide(&s);
-    CHECK(!verdict_of(&s, "ns/ready")->wait.text);
-    CHECK_INT_EQ(verdict_of(&s, "ns/ready")->controller, -1);
+    add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_claim(s, "ns/dry_run_entry", 1, 64)->is_ready = false;
+    add_claim(s, "ns/ready", 2, 32);
+    decide(s);
+    CHECK(!verdict_of(s, "ns/ready")->wait.text);
+    CHECK_INT_EQ(verdict_of(s, "ns/ready")->controller, -1);
 }
 
 /* ---- eligibility, nodes, capacity ---- */
 
-TEST(a_node_selector_chooses_the_controller)
+TEST_F(scene, s, a_node_selector_chooses_the_controller)
 {
-    AUTO(scene) struct scene s = {0};
     static const bool only_b[] = {false, true};
 
-    add_controller(&s, "a:1", 64, NULL);
-    add_controller(&s, "b:1", 64, NULL);
-    add_claim(&s, "ns/bound", 1, 4)->eligible = only_b;
-    decide(&s);
-    check_granted(&s, "ns/bound", 1);
+    add_controller(s, "a:1", 64, NULL);
+    add_controller(s, "b:1", 64, NULL);
+    add_claim(s, "ns/bound", 1, 4)->eligible = only_b;
+    decide(s);
+    check_granted(s, "ns/bound", 1);
 }
 
-TEST(a_controller_without_nodes_names_the_missing_label)
+TEST_F(scene, s, a_controller_without_nodes_names_the_missing_label)
 {
-    AUTO(scene) struct scene s = {0};
-    struct claims_controller *c = add_controller(&s, "a:1", 64, NULL);
+    struct claims_controller *c = add_controller(s, "a:1", 64, NULL);
 
     c->has_nodes = false;
     c->node_label = "vipu=pod64";
-    add_claim(&s, "ns/one", 1, 4);
-    add_claim(&s, "ns/two", 2, 4);
-    decide(&s);
+    add_claim(s, "ns/one", 1, 4);
+    add_claim(s, "ns/two", 2, 4);
+    decide(s);
     check_waits(
-        &s, "ns/one", "NoMatchingNodes",
+        s, "ns/one", "NoMatchingNodes",
         "No node is labeled vipu=pod64 for V-IPU controller a:1; run: kubectl label node NODE vipu=pod64");
-    CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason, "NoMatchingNodes");
+    CHECK_STR_EQ(verdict_of(s, "ns/two")->wait.reason, "NoMatchingNodes");
 }
 
-TEST(a_controller_that_is_down_says_since_when)
+TEST_F(scene, s, a_controller_that_is_down_says_since_when)
 {
-    AUTO(scene) struct scene s = {0};
-    struct claims_controller *c = add_controller(&s, "a:1", 0, NULL);
+    struct claims_controller *c = add_controller(s, "a:1", 0, NULL);
 
     c->is_known = false;
     c->trouble = "connection refused";
     c->trouble_since = "since 10:02:11Z";
-    add_claim(&s, "ns/one", 1, 4);
-    decide(&s);
-    check_waits(&s, "ns/one", "ControllerUnavailable",
+    add_claim(s, "ns/one", 1, 4);
+    decide(s);
+    check_waits(s, "ns/one", "ControllerUnavailable",
                 "V-IPU controller a:1 is unavailable since 10:02:11Z: connection refused");
 }
 
-TEST(a_controller_that_was_just_asked_gives_nothing_to_report)
+TEST_F(scene, s, a_controller_that_was_just_asked_gives_nothing_to_report)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 0, NULL)->is_known = false;
-    add_claim(&s, "ns/one", 1, 4);
-    decide(&s);
-    CHECK_INT_EQ(verdict_of(&s, "ns/one")->controller, -1);
-    CHECK_STR_EQ(verdict_of(&s, "ns/one")->wait.reason, NULL);
+    add_controller(s, "a:1", 0, NULL)->is_known = false;
+    add_claim(s, "ns/one", 1, 4);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "ns/one")->controller, -1);
+    CHECK_STR_EQ(verdict_of(s, "ns/one")->wait.reason, NULL);
 }
 
-TEST(a_controller_that_is_down_delays_only_who_needs_it)
+TEST_F(scene, s, a_controller_that_is_down_delays_only_who_needs_it)
 {
-    AUTO(scene) struct scene s = {0};
-
-    struct claims_controller *down = add_controller(&s, "down:1", 0, NULL);
+    struct claims_controller *down = add_controller(s, "down:1", 0, NULL);
 
     down->is_known = false;
     down->trouble = "connection refused";
-    add_controller(&s, "up:1", 64, NULL);
-    add_claim(&s, "ns/one", 1, 64);
-    add_claim(&s, "ns/two", 2, 64);
-    decide(&s);
-    check_granted(&s, "ns/one", 1);
-    CHECK_STR_EQ(verdict_of(&s, "ns/two")->wait.reason,
+    add_controller(s, "up:1", 64, NULL);
+    add_claim(s, "ns/one", 1, 64);
+    add_claim(s, "ns/two", 2, 64);
+    decide(s);
+    check_granted(s, "ns/one", 1);
+    CHECK_STR_EQ(verdict_of(s, "ns/two")->wait.reason,
                  "InsufficientIPUs"); /* it could use the one that is up */
 }
 
-TEST(more_than_any_controller_has_is_reported_at_once)
+TEST_F(scene, s, more_than_any_controller_has_is_reported_at_once)
 {
-    AUTO(scene) struct scene s = {0};
     static const bool not_b[] = {true, false, true};
 
-    add_controller(&s, "a:1", 16, NULL);
-    add_controller(&s, "b:1", 64, NULL)->node_label = "rack=b";
-    add_controller(&s, "c:1", 32, NULL);
-    add_claim(&s, "ns/large", 1, 64)->eligible = not_b;
-    add_claim(&s, "ns/small", 2, 16);
-    decide(&s);
-    check_waits(&s, "ns/large", "ExceedsCapacity",
+    add_controller(s, "a:1", 16, NULL);
+    add_controller(s, "b:1", 64, NULL)->node_label = "rack=b";
+    add_controller(s, "c:1", 32, NULL);
+    add_claim(s, "ns/large", 1, 64)->eligible = not_b;
+    add_claim(s, "ns/small", 2, 16);
+    decide(s);
+    check_waits(s, "ns/large", "ExceedsCapacity",
                 "A partition of 64 IPUs exceeds the capacity of every V-IPU controller: a:1 has 16, b:1 "
                 "serves nodes labeled rack=b, c:1 has 32");
-    check_granted(&s, "ns/small", 0);
+    check_granted(s, "ns/small", 0);
 }
 
 TEST(sizes_that_no_partition_has_are_reported)
@@ -482,49 +448,42 @@ TEST(sizes_that_no_partition_has_are_reported)
     }
 }
 
-TEST(a_job_for_nodes_without_a_controller_learns_which_nodes_have_one)
+TEST_F(scene, s, a_job_for_nodes_without_a_controller_learns_which_nodes_have_one)
 {
-    AUTO(scene) struct scene s = {0};
     static const bool none[] = {false, false};
 
-    add_controller(&s, "a:1", 64, NULL)->node_label = "rack=a";
-    add_controller(&s, "b:1", 64, NULL)->node_label = "rack=b";
-    add_claim(&s, "ns/one", 1, 4)->eligible = none;
-    decide(&s);
-    check_waits(&s, "ns/one", "NoMatchingController",
+    add_controller(s, "a:1", 64, NULL)->node_label = "rack=a";
+    add_controller(s, "b:1", 64, NULL)->node_label = "rack=b";
+    add_claim(s, "ns/one", 1, 4)->eligible = none;
+    decide(s);
+    check_waits(s, "ns/one", "NoMatchingController",
                 "No V-IPU controller matches the job's nodeSelector: a:1 serves nodes labeled rack=a, b:1 "
                 "serves nodes labeled rack=b");
 }
 
-TEST(without_a_controller_nothing_can_be_served)
+TEST_F(scene, s, without_a_controller_nothing_can_be_served)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_claim(&s, "ns/one", 1, 4);
-    decide(&s);
-    check_waits(&s, "ns/one", "NoMatchingController",
+    add_claim(s, "ns/one", 1, 4);
+    decide(s);
+    check_waits(s, "ns/one", "NoMatchingController",
                 "No V-IPU controller is configured; set global.vipuControllers in the chart's values");
 }
 
-TEST(a_controller_that_does_not_report_its_size_is_asked)
+TEST_F(scene, s, a_controller_that_does_not_report_its_size_is_asked)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 0, NULL);
-    add_claim(&s, "ns/one", 1, 64);
-    add_claim(&s, "ns/two", 2, 128);
-    decide(&s);
-    check_granted(&s, "ns/one", 0);
-    check_granted(&s, "ns/two", 0);
+    add_controller(s, "a:1", 0, NULL);
+    add_claim(s, "ns/one", 1, 64);
+    add_claim(s, "ns/two", 2, 128);
+    decide(s);
+    check_granted(s, "ns/one", 0);
+    check_granted(s, "ns/two", 0);
 }
 
-TEST(no_claims_are_no_trouble)
+TEST_F(scene, s, no_claims_are_no_trouble)
 {
-    AUTO(scene) struct scene s = {0};
-
-    add_controller(&s, "a:1", 64, NULL);
-    decide(&s);
-    CHECK_INT_EQ(s.claim_count, 0);
+    add_controller(s, "a:1", 64, NULL);
+    decide(s);
+    CHECK_INT_EQ(s->claim_count, 0);
 }
 
 /* ---- whatever is claimed ---- */
@@ -580,6 +539,146 @@ static void check_told(const struct scene *s)
             CHECK_STR_EQ(s->verdicts[i].wait.controller, words->controller);
         }
     }
+}
+
+/* ---- partitions whose pods cannot start ---- */
+
+/* One domain of 64 IPUs: `start` and `size` of each partition; the rest is taken. */
+struct stuck {
+    struct vipu_partition items[MAX];
+    struct vipu_partitions list;
+    bool wanted[MAX];
+};
+
+static void stuck_auto(struct stuck *stuck)
+{
+    for (size_t i = 0; i < stuck->list.count; i++)
+        mem_free(stuck->items[i].ipus);
+}
+
+static char cl1[] = "cl1";
+
+static void add_partition(struct stuck *stuck, uint32_t start, uint32_t size)
+{
+    struct vipu_partition *p = &stuck->items[stuck->list.count++];
+
+    *p = (struct vipu_partition){.cluster_id = cl1, .size = size, .ready_state = VIPU_READY_ACTIVE};
+    p->ipus = mem_alloc(size * sizeof(*p->ipus));
+    for (uint32_t i = 0; i < size; i++)
+        p->ipus[i] = (struct vipu_ipu){.topology_id = start + i, .routing_id = i};
+    stuck->list.items = stuck->items;
+}
+
+/* The first `running` partitions run, the others are stuck. */
+static struct claims_controller *add_stuck_controller(struct scene *s, const char *name, struct stuck *all,
+                                                      struct stuck *stuck, size_t running)
+{
+    size_t i = s->controller_count++;
+
+    for (size_t p = running; p < all->list.count; p++)
+        add_partition(stuck, all->items[p].ipus[0].topology_id, all->items[p].size);
+    s->pools[i] = vipu_pool_view_of(&all->list, (struct vipu_pool_shape){.total_ipus = 64});
+    CHECK(s->pools[i].placed);
+    s->controllers[i] = (struct claims_controller){.name = name,
+                                                   .is_known = true,
+                                                   .has_nodes = true,
+                                                   .pool = &s->pools[i],
+                                                   .stuck = &stuck->list,
+                                                   .stuck_wanted = stuck->wanted};
+    return &s->controllers[i];
+}
+
+TEST(no_more_stuck_partitions_are_given_up_than_the_head_needs)
+{
+    static const struct {
+        const char *what;
+        uint32_t claims[2], running, leaving;
+        bool is_ready, wanted[3];
+    } rows[] = {
+        /* 16 run, 16, 16 and 8 are stuck, 8 are free */
+        {"one is enough, beside free IPUs", {16, 0}, 1, 0, true, {false, false, true}},
+        {"two of them", {32, 0}, 1, 0, true, {false, true, true}},
+        {"all would not be enough", {64, 0}, 1, 0, true, {false, false, false}},
+        {"all are", {64, 0}, 0, 0, true, {true, true, true}},
+        {"it fits", {8, 0}, 1, 0, true, {false, false, false}},
+        {"what fits goes to another", {8, 8}, 1, 0, true, {false, false, true}},
+        {"the head counts, and nobody passes it", {64, 16}, 1, 0, true, {false, false, false}},
+        {"one is being given up", {16, 0}, 1, 1, true, {false, false, false}},
+        {"another one has to be", {32, 0}, 1, 2, true, {false, true, true}},
+        {"it may still be invalid", {16, 0}, 1, 0, false, {false, false, false}},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(scene) struct scene s = {0};
+        AUTO(stuck) struct stuck all = {0};
+        AUTO(stuck) struct stuck stuck = {0};
+
+        add_partition(&all, 0, 16);
+        add_partition(&all, 16, 16);
+        add_partition(&all, 32, 16);
+        add_partition(&all, 48, 8);
+        add_stuck_controller(&s, "a:8090", &all, &stuck, row->running)->stuck_leaving = row->leaving;
+        for (size_t i = 0; i < COUNT_OF(row->claims) && row->claims[i]; i++)
+            add_claim(&s, i ? "ns/second" : "ns/first", (int64_t)i, row->claims[i])->is_ready = row->is_ready;
+        decide(&s);
+        for (size_t i = 0; i < COUNT_OF(row->wanted); i++) {
+            size_t first = 1 - row->running; /* else the first of the stuck ones is the one that runs here */
+
+            if (stuck.wanted[first + i] != row->wanted[i])
+                CHECK_FAIL("%s: partition %zu is %s", row->what, i, row->wanted[i] ? "not wanted" : "wanted");
+        }
+    }
+}
+
+TEST(a_claim_wants_partitions_of_one_controller)
+{
+    AUTO(scene) struct scene s = {0};
+    AUTO(stuck) struct stuck runs = {0};
+    AUTO(stuck) struct stuck all = {0};
+    AUTO(stuck) struct stuck none = {0};
+    AUTO(stuck) struct stuck one = {0};
+    AUTO(stuck) struct stuck other = {0};
+
+    add_partition(&runs, 0, 64);
+    add_partition(&all, 0, 64);
+    add_stuck_controller(&s, "a:8090", &runs, &none, 1);
+    add_stuck_controller(&s, "b:8090", &all, &one, 0);
+    add_stuck_controller(&s, "c:8090", &all, &other, 0);
+    add_claim(&s, "ns/waits", 1, 64);
+    decide(&s);
+    CHECK(one.wanted[0] && !other.wanted[0]);
+    CHECK_STR_EQ(verdict_of(&s, "ns/waits")->wait.controller, "b:8090"); /* which serves it first */
+}
+
+/* No place is known, only how many there are. */
+TEST(ipus_that_are_only_counted_are_given_up_by_number)
+{
+    AUTO(scene) struct scene s = {0};
+    AUTO(stuck) struct stuck all = {0};
+    AUTO(stuck) struct stuck stuck = {0};
+
+    for (uint32_t i = 0; i < 4; i++)
+        add_partition(&all, 16 * i, 16);
+    add_stuck_controller(&s, "a:8090", &all, &stuck, 1);
+    s.pools[0].placed = false;
+    add_claim(&s, "ns/waits", 1, 32);
+    decide(&s);
+    CHECK(stuck.wanted[0] && stuck.wanted[1] && !stuck.wanted[2]);
+}
+
+TEST(who_waits_for_a_job_that_cannot_start_is_told_so)
+{
+    static const struct claims_holder holder = {
+        .job = "ns/stuck", .partition = "p-stuck", .size = 64, .stuck = "ImagePullFailed"};
+    AUTO(scene) struct scene s = {0};
+
+    hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){64, 0}), &holder, 1);
+    add_claim(&s, "ns/waits", 1, 64);
+    decide(&s);
+    check_waits(
+        &s, "ns/waits", "InsufficientIPUs",
+        "Waiting for 64 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; in "
+        "use by ns/stuck (64 IPUs, its pods cannot start: ImagePullFailed)");
 }
 
 TEST(random_claims_are_served_in_order)

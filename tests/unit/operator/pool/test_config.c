@@ -9,6 +9,8 @@ struct want {
     const char *label, *value;
 };
 
+DEFINE_AUTO(pool_config);
+
 static void check_config(const struct pool_config *config, const struct want *want)
 {
     size_t count = 0;
@@ -55,7 +57,7 @@ static const struct {
 TEST(the_string_of_the_original_chart_is_read)
 {
     CHECK_ROWS (row, good) {
-        struct pool_config config = {0};
+        AUTO(pool_config) struct pool_config config = {0};
         AUTO(strv) struct strv problems = {0};
 
         pool_config_add_text(&config, row->text, &problems);
@@ -107,13 +109,12 @@ static void check_problems(const struct strv *problems, const char *const *want)
 TEST(every_mistake_in_the_string_is_named_and_the_rest_is_read)
 {
     CHECK_ROWS (row, bad) {
-        struct pool_config config = {0};
+        AUTO(pool_config) struct pool_config config = {0};
         AUTO(strv) struct strv problems = {0};
 
         pool_config_add_text(&config, row->text, &problems);
         check_problems(&problems, row->problems);
         CHECK_INT_EQ(config.count, row->controllers);
-        pool_config_release(&config);
     }
 }
 
@@ -142,14 +143,13 @@ static const struct {
 TEST(a_file_is_read)
 {
     CHECK_ROWS (row, good_files) {
-        struct pool_config config = {0};
+        AUTO(pool_config) struct pool_config config = {0};
         AUTO(strv) struct strv problems = {0};
 
         pool_config_add_yaml(&config, slice_of(row->yaml), "c.yaml", &problems);
         if (problems.count)
             CHECK_FAIL("%s", problems.items[0]);
         check_config(&config, row->want);
-        pool_config_release(&config);
     }
 }
 
@@ -217,7 +217,7 @@ TEST(a_controller_with_a_secret_has_tls_unless_it_is_turned_off)
 
     CHECK_ROWS (row, rows) {
         AUTO(mem) char *yaml = mem_printf("vipuControllers:\n- %s\n", row->item);
-        struct pool_config config = {0};
+        AUTO(pool_config) struct pool_config config = {0};
         AUTO(strv) struct strv problems = {0};
 
         pool_config_add_yaml(&config, slice_of(yaml), "c.yaml", &problems);
@@ -225,26 +225,24 @@ TEST(a_controller_with_a_secret_has_tls_unless_it_is_turned_off)
         CHECK_INT_EQ(config.count, 1);
         CHECK_STR_EQ(config.items[0].secret, row->secret);
         CHECK_INT_EQ(config.items[0].tls, row->tls);
-        pool_config_release(&config);
     }
 }
 
 TEST(every_mistake_in_a_file_is_named_with_its_line)
 {
     CHECK_ROWS (row, bad_files) {
-        struct pool_config config = {0};
+        AUTO(pool_config) struct pool_config config = {0};
         AUTO(strv) struct strv problems = {0};
 
         pool_config_add_yaml(&config, slice_of(row->yaml), "c.yaml", &problems);
         check_problems(&problems, row->problems);
-        pool_config_release(&config);
     }
 }
 
 /* One selector is one selector: a comma does not start another controller. */
 TEST(a_selector_with_a_comma_makes_no_second_controller)
 {
-    struct pool_config config = {0};
+    AUTO(pool_config) struct pool_config config = {0};
     AUTO(strv) struct strv problems = {0};
 
     pool_config_add_yaml(&config, SLICE_LIT("vipuControllers:\n- {host: a, selector: \"x=y,b=c\"}\n"),
@@ -253,12 +251,11 @@ TEST(a_selector_with_a_comma_makes_no_second_controller)
     check_problems(&problems,
                    (const char *const[MAX]){"c.yaml: line 2: \"a::x=y,b=c\": the node selector must be "
                                             "label=value, got \"x=y,b=c\""});
-    pool_config_release(&config);
 }
 
 TEST(a_mistake_is_one_line_whatever_it_quotes)
 {
-    struct pool_config config = {0};
+    AUTO(pool_config) struct pool_config config = {0};
     AUTO(strv) struct strv problems = {0};
 
     pool_config_add_yaml(&config, SLICE_LIT("{\"a\\nb\": 1, vipuControllers: [\"c\\td\"]}"), "c.yaml",
@@ -266,16 +263,14 @@ TEST(a_mistake_is_one_line_whatever_it_quotes)
     check_problems(&problems, (const char *const[MAX]){"c.yaml: line 1: unknown key \"a b\"",
                                                        "c.yaml: line 1: invalid V-IPU controller \"c d\": "
                                                        "expected host:port:label=value"});
-    pool_config_release(&config);
 }
 
 TEST(a_broken_file_is_one_line_with_its_place)
 {
-    struct pool_config config = {0};
+    AUTO(pool_config) struct pool_config config = {0};
     AUTO(strv) struct strv problems = {0};
 
     pool_config_add_yaml(&config, SLICE_LIT("a: [1\nb: 2\n"), "c.yaml", &problems);
     CHECK_INT_EQ(problems.count, 1);
     CHECK_HAS(problems.items[0], "c.yaml: line 2: ");
-    pool_config_release(&config);
 }

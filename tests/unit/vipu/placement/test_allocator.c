@@ -74,13 +74,15 @@ static void set_up(struct world *w, uint64_t seed)
     vipu_allocator_init(&w->a, &w->clusters);
 }
 
-static void tear_down(struct world *w)
+static void world_release(struct world *w)
 {
     for (size_t h = 0; h < HOLDERS; h++)
         vipu_placement_release(&w->held[h].at);
     vipu_allocator_release(&w->a);
     vipu_clusters_release(&w->clusters);
 }
+
+DEFINE_AUTO(world);
 
 /* ---- what the model knows ---- */
 
@@ -416,12 +418,11 @@ static void step(struct world *w)
 TEST(random_lives_beside_a_model)
 {
     for (size_t seed = 0; check_row("seed", seed, 150); seed++) {
-        struct world w;
+        AUTO(world) struct world w = {0};
 
         set_up(&w, seed);
         for (int round = 0; round < 60; round++)
             step(&w);
-        tear_down(&w);
     }
 }
 
@@ -430,7 +431,7 @@ TEST(a_count_is_how_often_it_can_be_taken)
     for (size_t seed = 0; check_row("seed", seed, 100); seed++) {
         struct vipu_requirements r;
         struct vipu_placement at;
-        struct world w;
+        AUTO(world) struct world w = {0};
         struct err err;
 
         set_up(&w, 1000 + seed);
@@ -444,14 +445,13 @@ TEST(a_count_is_how_often_it_can_be_taken)
             CHECK(vipu_allocator_reserve(&w.a, at.cluster, at.ipus, r.size));
             vipu_placement_release(&at);
         }
-        tear_down(&w);
     }
 }
 
 TEST(blockers_are_the_cheapest_set)
 {
     for (size_t seed = 0; check_row("seed", seed, 30); seed++) {
-        struct world w;
+        AUTO(world) struct world w = {0};
 
         set_up(&w, 2000 + seed);
         for (int round = 0; round < 30; round++)
@@ -461,7 +461,6 @@ TEST(blockers_are_the_cheapest_set)
 
             check_blockers(&w, &r);
         }
-        tear_down(&w);
     }
 }
 
@@ -555,7 +554,7 @@ static void check_list(struct world *w, const struct list *list, struct partitio
 TEST(listed_ipus_are_taken_as_listed_or_not_at_all)
 {
     for (size_t seed = 0; check_row("seed", seed, 150); seed++) {
-        struct world w;
+        AUTO(world) struct world w = {0};
 
         set_up(&w, 3000 + seed);
         for (int round = 0; round < 100; round++) {
@@ -568,7 +567,6 @@ TEST(listed_ipus_are_taken_as_listed_or_not_at_all)
             check_list(&w, &list, p);
             check_books(&w);
         }
-        tear_down(&w);
     }
 }
 
@@ -579,7 +577,7 @@ TEST(the_blockers_of_a_list_are_those_who_have_its_ipus)
     struct vipu_requirements r = {
         .size = 2, .num_ilds = 1, .ipus = wanted, .ipu_count = 2, .cluster_id = "c0"};
     struct vipu_holder holder;
-    struct world w;
+    AUTO(world) struct world w = {0};
     size_t blocker[1];
 
     set_up(&w, 1);
@@ -589,7 +587,6 @@ TEST(the_blockers_of_a_list_are_those_who_have_its_ipus)
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 1);
     CHECK_INT_EQ(blocker[0], 0);
     CHECK_INT_EQ(vipu_allocator_count(&w.a, &r), 0);
-    tear_down(&w);
 }
 
 TEST(what_could_not_be_removed_does_not_block)
@@ -597,7 +594,7 @@ TEST(what_could_not_be_removed_does_not_block)
     struct vipu_ipu theirs = {.topology_id = 0}, unknown = {.topology_id = 4};
     struct vipu_requirements r = {.size = 8, .num_ilds = 1, .cluster_id = "c0"};
     struct vipu_holder holder;
-    struct world w;
+    AUTO(world) struct world w = {0};
     size_t blocker[1];
 
     set_up(&w, 1);
@@ -608,7 +605,6 @@ TEST(what_could_not_be_removed_does_not_block)
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 1);
     CHECK(vipu_allocator_reserve(&w.a, holder.cluster, &unknown, 1));
     CHECK_INT_EQ(vipu_allocator_blockers(&w.a, &r, &holder, 1, blocker), 0);
-    tear_down(&w);
 }
 
 TEST(what_cannot_be_taken_leaves_no_trace)
@@ -620,7 +616,7 @@ TEST(what_cannot_be_taken_leaves_no_trace)
         {{.topology_id = 0}, {.domain_topology_id = 1, .topology_id = 60}, {.topology_id = 1}},
         {{.topology_id = 0}, {.domain_topology_id = 1}, {.topology_id = 0}},
     };
-    struct world w;
+    AUTO(world) struct world w = {0};
 
     set_up(&w, 1);
     CHECK(vipu_allocator_reserve(&w.a, &w.clusters.items[0], rows[0], 0));
@@ -629,21 +625,19 @@ TEST(what_cannot_be_taken_leaves_no_trace)
         CHECK(!vipu_allocator_reserve(&w.a, &w.clusters.items[0], *row, 3));
         check_books(&w);
     }
-    tear_down(&w);
 }
 
 TEST(a_busy_cluster_says_what_is_left)
 {
     struct vipu_requirements r = {.size = 32, .num_ilds = 1};
     struct vipu_placement at;
-    struct world w;
+    AUTO(world) struct world w = {0};
     struct err err;
 
     set_up(&w, 1);
     CHECK_ERR(vipu_allocator_find(&w.a, &r, &at, &err), err, ERR_BUSY);
     CHECK_HAS(err.msg, "not enough free IPUs: 32 IPUs over 1 IPU-Link domain requested, ");
     CHECK_HAS(err.msg, "free, largest block ");
-    tear_down(&w);
 }
 
 /* On record: gateway routing RING is for clusters with loop links, SWRING for switched gateway links. */
@@ -664,7 +658,7 @@ TEST(what_is_wrong_with_names_and_cables)
         {NULL, NULL, VIPU_ROUTING_RINGSWNC, VIPU_GATEWAY_RING,
          "no cluster supports both routing RINGSWNC and gateway routing RING"},
     };
-    struct world w;
+    AUTO(world) struct world w = {0};
 
     set_up(&w, 1);
     w.clusters.items[0].torus = w.clusters.items[0].switched = false;
@@ -683,5 +677,4 @@ TEST(what_is_wrong_with_names_and_cables)
         CHECK_INT_EQ(problems.count, 1);
         CHECK_HAS(problems.items[0], row->says);
     }
-    tear_down(&w);
 }

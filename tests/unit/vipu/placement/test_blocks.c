@@ -159,7 +159,7 @@ static void check_shapes(const struct model *m, const struct vipu_blocks *blocks
 TEST(every_state_of_two_small_domains)
 {
     struct model m = {.count = 2};
-    struct vipu_blocks blocks;
+    AUTO(vipu_blocks) struct vipu_blocks blocks;
 
     vipu_blocks_init(&blocks, m.count);
     for (m.free[0] = 0; m.free[0] < 256; m.free[0]++) {
@@ -171,7 +171,6 @@ TEST(every_state_of_two_small_domains)
                     check_shape(&m, &blocks, ilds * block, ilds);
         }
     }
-    vipu_blocks_release(&blocks);
 }
 
 /* Whole blocks, noise, and domains of which little is left. */
@@ -194,13 +193,12 @@ TEST(a_find_is_what_a_plain_search_finds)
     for (size_t seed = 0; check_row("seed", seed, 600); seed++) {
         uint64_t state = seed;
         struct model m = {.count = 1 + next_random(&state) % MAX_DOMAINS};
-        struct vipu_blocks blocks;
+        AUTO(vipu_blocks) struct vipu_blocks blocks = {0};
 
         for (size_t d = 0; d < m.count; d++)
             m.free[d] = next_random(&state) % 3 ? some_free(&state) : UINT64_MAX;
         blocks = index_of(&m);
         check_shapes(&m, &blocks);
-        vipu_blocks_release(&blocks);
     }
 }
 
@@ -210,7 +208,8 @@ TEST(a_count_is_how_often_one_can_be_taken)
         uint64_t state = 1000 + seed;
         struct model m = {.count = 1 + next_random(&state) % MAX_DOMAINS};
         uint32_t ilds = 1u << next_random(&state) % 3, size = ilds << next_random(&state) % 7;
-        struct vipu_blocks full, left;
+        AUTO(vipu_blocks) struct vipu_blocks full = {0};
+        AUTO(vipu_blocks) struct vipu_blocks left = {0};
 
         for (size_t d = 0; d < m.count; d++)
             m.free[d] = next_random(&state) % 2 ? some_free(&state) : UINT64_MAX;
@@ -226,8 +225,6 @@ TEST(a_count_is_how_often_one_can_be_taken)
         }
         for (size_t d = 0; d < m.count; d++)
             CHECK(full.free[d] == m.free[d]); /* the copy was one */
-        vipu_blocks_release(&full);
-        vipu_blocks_release(&left);
     }
 }
 
@@ -238,7 +235,7 @@ TEST(partitions_come_and_go_without_overlap_or_loss)
         uint32_t block, ilds;
     } held[120] = {0};
     struct model m = {.count = MAX_DOMAINS};
-    struct vipu_blocks blocks;
+    AUTO(vipu_blocks) struct vipu_blocks blocks = {0};
     uint64_t state = 7;
 
     for (size_t d = 0; d < m.count; d++)
@@ -271,7 +268,6 @@ TEST(partitions_come_and_go_without_overlap_or_loss)
         if (round % 100 == 0)
             check_shapes(&m, &blocks);
     }
-    vipu_blocks_release(&blocks);
 }
 
 TEST(shapes_that_are_none_fit_nowhere)
@@ -281,32 +277,30 @@ TEST(shapes_that_are_none_fit_nowhere)
     } rows[] = {
         {0, 1}, {3, 1}, {128, 1}, {64, 0}, {64, 3}, {1, 2}, {256, 4}, {UINT32_MAX, 1}, {1u << 31, 1u << 31}};
     struct model m = {.free = {UINT64_MAX, UINT64_MAX}, .count = 2};
-    struct vipu_blocks blocks = index_of(&m);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = index_of(&m);
     struct vipu_place place;
 
     CHECK_ROWS (row, rows) {
         CHECK(!vipu_blocks_find(&blocks, row->size, row->ilds, &place));
         CHECK_INT_EQ(vipu_blocks_count(&blocks, row->size, row->ilds), 0);
     }
-    vipu_blocks_release(&blocks);
 }
 
 TEST(a_row_without_domains)
 {
-    struct vipu_blocks blocks;
+    AUTO(vipu_blocks) struct vipu_blocks blocks;
     struct vipu_place place;
 
     vipu_blocks_init(&blocks, 0);
     CHECK(!vipu_blocks_find(&blocks, 1, 1, &place));
     CHECK_INT_EQ(vipu_blocks_count(&blocks, 1, 1), 0);
     CHECK_INT_EQ(vipu_blocks_largest(&blocks), 0);
-    vipu_blocks_release(&blocks);
 }
 
 /* Each word of a set has 64 domains; runs cross from one to the next. */
 TEST(more_domains_than_bits_in_a_word)
 {
-    struct vipu_blocks blocks;
+    AUTO(vipu_blocks) struct vipu_blocks blocks;
     struct vipu_place place;
 
     vipu_blocks_init(&blocks, 300);
@@ -324,7 +318,6 @@ TEST(more_domains_than_bits_in_a_word)
     CHECK_INT_EQ(vipu_blocks_largest(&blocks), 64 * 64);
     vipu_blocks_set_free(&blocks, 64, 0);
     CHECK_INT_EQ(vipu_blocks_largest(&blocks), 32 * 64);
-    vipu_blocks_release(&blocks);
 }
 
 /* Neighbours that are alike change together: it must come to the same as one after the other. */
@@ -332,7 +325,8 @@ TEST(a_run_is_set_as_its_domains_are)
 {
     enum { DOMAINS = 150 };
     uint64_t state = 11, free[DOMAINS];
-    struct vipu_blocks runs, single;
+    AUTO(vipu_blocks) struct vipu_blocks runs = {0};
+    AUTO(vipu_blocks) struct vipu_blocks single = {0};
 
     vipu_blocks_init(&runs, DOMAINS);
     vipu_blocks_init(&single, DOMAINS);
@@ -357,34 +351,30 @@ TEST(a_run_is_set_as_its_domains_are)
             }
         }
     }
-    vipu_blocks_release(&runs);
-    vipu_blocks_release(&single);
 }
 
 TEST(a_small_partition_does_not_break_up_a_large_block)
 {
     struct model m = {.free = {UINT64_MAX, 0xffff}, .count = 2};
-    struct vipu_blocks blocks = index_of(&m);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = index_of(&m);
     struct vipu_place place;
 
     CHECK(vipu_blocks_find(&blocks, 4, 1, &place));
     CHECK_INT_EQ(place.domain, 1);
     CHECK_INT_EQ(place.start, 0);
     CHECK_INT_EQ(place.parent_block_size, 16);
-    vipu_blocks_release(&blocks);
 }
 
 TEST(the_fuller_domain_comes_first)
 {
     struct model m = {.free = {0xff00000f, 0xffff000f, 0xf, 0xf00f}, .count = 4};
-    struct vipu_blocks blocks = index_of(&m);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = index_of(&m);
     struct vipu_place place;
 
     CHECK(vipu_blocks_find(&blocks, 4, 1, &place));
     CHECK_INT_EQ(place.domain, 2);
     CHECK(vipu_blocks_find(&blocks, 8, 1, &place));
     CHECK_INT_EQ(place.domain, 0);
-    vipu_blocks_release(&blocks);
 }
 
 TEST(a_run_of_domains_is_kept_for_what_needs_it)
@@ -392,7 +382,7 @@ TEST(a_run_of_domains_is_kept_for_what_needs_it)
     struct model m = {
         .free = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX, 0, UINT64_MAX},
         .count = 9};
-    struct vipu_blocks blocks = index_of(&m);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = index_of(&m);
     static const struct {
         uint32_t size, ilds, domain, parent_block_size;
     } rows[] = {{64, 1, 8, 64}, {4, 1, 8, 64}, {128, 2, 5, 128}, {32, 2, 5, 128}, {256, 4, 0, 256}};
@@ -403,16 +393,14 @@ TEST(a_run_of_domains_is_kept_for_what_needs_it)
         CHECK_INT_EQ(place.domain, row->domain);
         CHECK_INT_EQ(place.parent_block_size, row->parent_block_size);
     }
-    vipu_blocks_release(&blocks);
 }
 
 TEST(an_empty_domain_ends_a_run)
 {
     struct model m = {.free = {UINT64_MAX, 0, UINT64_MAX}, .count = 3};
-    struct vipu_blocks blocks = index_of(&m);
+    AUTO(vipu_blocks) struct vipu_blocks blocks = index_of(&m);
     struct vipu_place place;
 
     CHECK(!vipu_blocks_find(&blocks, 128, 2, &place));
     CHECK_INT_EQ(vipu_blocks_count(&blocks, 64, 1), 2);
-    vipu_blocks_release(&blocks);
 }

@@ -15,7 +15,7 @@ struct bench {
 };
 
 /* The whole cluster, a part in the middle, one domain, and nothing at all. */
-static void set_up(struct bench *b)
+static void bench_init(struct bench *b)
 {
     *b = (struct bench){.cluster = {.domains = mem_alloc(DOMAINS * sizeof(struct vipu_cluster_domain)),
                                     .domain_count = DOMAINS,
@@ -32,7 +32,7 @@ static void set_up(struct bench *b)
     vipu_ledger_init(&b->ledger, &b->cluster);
 }
 
-static void tear_down(struct bench *b)
+static void bench_release(struct bench *b)
 {
     vipu_ledger_release(&b->ledger);
     for (size_t a = 0; a < ALLOCATIONS; a++)
@@ -71,27 +71,24 @@ static size_t some_ipus(uint64_t *seed, struct vipu_ipu *ipus)
     return count;
 }
 
-TEST(every_allocation_follows)
+TEST_F(bench, b, every_allocation_follows)
 {
     struct vipu_ipu *ipus = mem_alloc((size_t)100 * 32 * sizeof(*ipus));
     uint64_t seed = 5;
-    struct bench b;
 
-    set_up(&b);
-    check_allocations(&b);
+    check_allocations(b);
     for (int round = 0; round < 60; round++) {
         size_t count = some_ipus(&seed, ipus), failing = next_random(&seed) % DOMAINS;
-        uint64_t before = b.ledger.taken[ipus[0].domain_topology_id];
+        uint64_t before = b->ledger.taken[ipus[0].domain_topology_id];
 
-        vipu_ledger_set_failed(&b.ledger, failing, next_random(&seed) & next_random(&seed));
-        CHECK(vipu_ledger_reserve(&b.ledger, ipus, count));
-        check_allocations(&b);
-        CHECK(!vipu_ledger_reserve(&b.ledger, ipus, count));
-        check_allocations(&b);
-        vipu_ledger_unreserve(&b.ledger, ipus, count);
-        CHECK(b.ledger.taken[ipus[0].domain_topology_id] == before);
-        check_allocations(&b);
+        vipu_ledger_set_failed(&b->ledger, failing, next_random(&seed) & next_random(&seed));
+        CHECK(vipu_ledger_reserve(&b->ledger, ipus, count));
+        check_allocations(b);
+        CHECK(!vipu_ledger_reserve(&b->ledger, ipus, count));
+        check_allocations(b);
+        vipu_ledger_unreserve(&b->ledger, ipus, count);
+        CHECK(b->ledger.taken[ipus[0].domain_topology_id] == before);
+        check_allocations(b);
     }
-    tear_down(&b);
     mem_free(ipus);
 }

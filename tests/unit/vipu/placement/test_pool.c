@@ -1,19 +1,24 @@
 /* What the operator tells its users about a controller. */
 #include "lib/check.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "unit/vipu/placement/random.h"
 #include "vipu/model/agents.h"
 #include "vipu/placement/allocator.h"
 #include "vipu/placement/pool.h"
 
-/* A list under construction; texts are not owned by the partitions, so only the arrays are freed. */
+/* A list under construction, and the view of it; texts are not owned by the partitions, so only the arrays
+ * are freed. */
 struct draft {
     struct vipu_partition items[16];
     struct vipu_partitions list;
+    struct vipu_pool_view v;
 };
+
+static void draft_init(struct draft *d)
+{
+    *d = (struct draft){0};
+}
 
 static void add(struct draft *d, char *cluster, uint32_t domain, uint32_t start, uint32_t size)
 {
@@ -28,126 +33,112 @@ static void add(struct draft *d, char *cluster, uint32_t domain, uint32_t start,
     d->list.items = d->items;
 }
 
-static void drop(struct draft *d)
+static void draft_release(struct draft *d)
 {
+    vipu_pool_view_release(&d->v);
     for (size_t i = 0; i < d->list.count; i++)
         mem_free(d->items[i].ipus);
-    *d = (struct draft){0};
+}
+
+DEFINE_AUTO(draft);
+
+static void view(struct draft *d, uint32_t total_ipus)
+{
+    d->v = vipu_pool_view_of(&d->list, (struct vipu_pool_shape){.total_ipus = total_ipus});
 }
 
 static char cl1[] = "cl1", cl2[] = "cl2";
 
-TEST(an_empty_controller)
+TEST_F(draft, d, an_empty_controller)
 {
-    struct vipu_partitions none = {0};
-    AUTO(vipu_pool_view)
-    struct vipu_pool_view v = vipu_pool_view_of(&none, (struct vipu_pool_shape){.total_ipus = 64});
-
-    CHECK(v.placed);
-    CHECK_INT_EQ(v.free_ipus, 64);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 1);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 16), 4);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 1), 64);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 128), 0);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 3), 0);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 0), 0);
-    CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
-    CHECK_INT_EQ(vipu_pool_largest_free(&v), 64);
-    CHECK(vipu_pool_could_fit(&v, 64));
-    CHECK(!vipu_pool_could_fit(&v, 128));
-    CHECK(!vipu_pool_could_fit(&v, 48));
-    CHECK(!vipu_pool_could_fit(&v, 0));
+    view(d, 64);
+    CHECK(d->v.placed);
+    CHECK_INT_EQ(d->v.free_ipus, 64);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 64), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 16), 4);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 1), 64);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 128), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 3), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 0), 0);
+    CHECK_INT_EQ(vipu_pool_capacity(&d->v), 64);
+    CHECK_INT_EQ(vipu_pool_largest_free(&d->v), 64);
+    CHECK(vipu_pool_could_fit(&d->v, 64));
+    CHECK(!vipu_pool_could_fit(&d->v, 128));
+    CHECK(!vipu_pool_could_fit(&d->v, 48));
+    CHECK(!vipu_pool_could_fit(&d->v, 0));
 }
 
-TEST(free_ipus_that_are_not_together)
+TEST_F(draft, d, free_ipus_that_are_not_together)
 {
-    struct draft d = {0};
-    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
     size_t blocker[16], count;
 
-    add(&d, cl1, 0, 16, 4); /* one in each half: 56 are free, no 32 fit */
-    add(&d, cl1, 0, 32, 2);
-    add(&d, cl1, 0, 48, 2);
-    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 64});
-    CHECK(v.placed);
-    CHECK_INT_EQ(v.used_ipus, 8);
-    CHECK_INT_EQ(v.free_ipus, 56);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 32), 0);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 16), 1);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 8), 5);
-    CHECK_INT_EQ(vipu_pool_largest_free(&v), 16);
-    CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
+    add(d, cl1, 0, 16, 4); /* one in each half: 56 are free, no 32 fit */
+    add(d, cl1, 0, 32, 2);
+    add(d, cl1, 0, 48, 2);
+    view(d, 64);
+    CHECK(d->v.placed);
+    CHECK_INT_EQ(d->v.used_ipus, 8);
+    CHECK_INT_EQ(d->v.free_ipus, 56);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 32), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 16), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 8), 5);
+    CHECK_INT_EQ(vipu_pool_largest_free(&d->v), 16);
+    CHECK_INT_EQ(vipu_pool_capacity(&d->v), 64);
     /* 32 IPUs: the lower half costs one partition of 4, the upper one two of 2; the first of the cheapest. */
-    count = vipu_pool_blockers(&v, &d.list, 32, blocker);
+    count = vipu_pool_blockers(&d->v, &d->list, 32, blocker);
     CHECK_INT_EQ(count, 1);
     CHECK_INT_EQ(blocker[0], 0);
-    count = vipu_pool_blockers(&v, &d.list, 64, blocker);
+    count = vipu_pool_blockers(&d->v, &d->list, 64, blocker);
     CHECK_INT_EQ(count, 3);
-    CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 16, blocker), 0);
-    CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 128, blocker), 0);
-    drop(&d);
+    CHECK_INT_EQ(vipu_pool_blockers(&d->v, &d->list, 16, blocker), 0);
+    CHECK_INT_EQ(vipu_pool_blockers(&d->v, &d->list, 128, blocker), 0);
 }
 
-TEST(several_domains)
+TEST_F(draft, d, several_domains)
 {
-    struct draft d = {0};
-    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
     size_t blocker[16];
 
-    add(&d, cl1, 1, 0, 1);
-    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 256});
-    CHECK(v.placed);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 3);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 128), 1);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 256), 0);
-    CHECK_INT_EQ(vipu_pool_capacity(&v), 256);
-    CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 256, blocker), 1);
-    drop(&d);
+    add(d, cl1, 1, 0, 1);
+    view(d, 256);
+    CHECK(d->v.placed);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 64), 3);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 128), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 256), 0);
+    CHECK_INT_EQ(vipu_pool_capacity(&d->v), 256);
+    CHECK_INT_EQ(vipu_pool_blockers(&d->v, &d->list, 256, blocker), 1);
 }
 
-TEST(several_clusters)
+TEST_F(draft, d, several_clusters)
 {
-    struct draft d = {0};
-    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
-
-    add(&d, cl1, 0, 0, 64);
-    add(&d, cl2, 0, 0, 1); /* the same numbers, another cluster */
-    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 192});
-    CHECK(v.placed);
-    CHECK_INT_EQ(v.used_ipus, 65);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 1);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 32), 3);
-    CHECK_INT_EQ(vipu_pool_capacity(&v), 128); /* of 192, in clusters of one domain and two */
-    drop(&d);
+    add(d, cl1, 0, 0, 64);
+    add(d, cl2, 0, 0, 1); /* the same numbers, another cluster */
+    view(d, 192);
+    CHECK(d->v.placed);
+    CHECK_INT_EQ(d->v.used_ipus, 65);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 64), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 32), 3);
+    CHECK_INT_EQ(vipu_pool_capacity(&d->v), 128); /* of 192, in clusters of one domain and two */
 }
 
-TEST(a_small_pod)
+TEST_F(draft, d, a_small_pod)
 {
-    struct draft d = {0};
-    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
-
-    add(&d, cl1, 0, 0, 4);
-    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 16});
-    CHECK(v.placed);
-    CHECK_INT_EQ(vipu_pool_capacity(&v), 16);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 16), 0);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 8), 1);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 0);
-    drop(&d);
+    add(d, cl1, 0, 0, 4);
+    view(d, 16);
+    CHECK(d->v.placed);
+    CHECK_INT_EQ(vipu_pool_capacity(&d->v), 16);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 16), 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 8), 1);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 64), 0);
 }
 
-TEST(a_removed_partition_holds_nothing)
+TEST_F(draft, d, a_removed_partition_holds_nothing)
 {
-    struct draft d = {0};
-    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
-
-    add(&d, cl1, 0, 0, 64);
-    add(&d, cl1, 0, 0, 64);
-    d.items[0].ready_state = VIPU_READY_REMOVED;
-    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 64});
-    CHECK(v.placed);
-    CHECK_INT_EQ(v.used_ipus, 64);
-    drop(&d);
+    add(d, cl1, 0, 0, 64);
+    add(d, cl1, 0, 0, 64);
+    d->items[0].ready_state = VIPU_READY_REMOVED;
+    view(d, 64);
+    CHECK(d->v.placed);
+    CHECK_INT_EQ(d->v.used_ipus, 64);
 }
 
 TEST(ids_that_place_nothing_are_only_counted)
@@ -158,36 +149,30 @@ TEST(ids_that_place_nothing_are_only_counted)
     } rows[] = {{0, 0, true}, {5, 0, false}, {0, 62, false}, {UINT32_MAX - 1, 0, false}};
 
     CHECK_ROWS (row, rows) {
-        struct draft d = {0};
-        AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
+        AUTO(draft) struct draft d = {0};
         size_t blocker[16];
 
         add(&d, cl1, row->domain, row->start, 4);
         if (row->twice)
             add(&d, cl1, row->domain, row->start, 4);
-        v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){.total_ipus = 64});
-        CHECK(!v.placed);
-        CHECK_INT_EQ(v.used_ipus, row->twice ? 8 : 4);
-        CHECK_INT_EQ(vipu_pool_fit_count(&v, 4), row->twice ? 14 : 15);
-        CHECK_INT_EQ(vipu_pool_fit_count(&v, 64), 0);
-        CHECK_INT_EQ(vipu_pool_capacity(&v), 64);
-        CHECK_INT_EQ(vipu_pool_largest_free(&v), 32);
-        CHECK_INT_EQ(vipu_pool_blockers(&v, &d.list, 64, blocker), 0);
-        drop(&d);
+        view(&d, 64);
+        CHECK(!d.v.placed);
+        CHECK_INT_EQ(d.v.used_ipus, row->twice ? 8 : 4);
+        CHECK_INT_EQ(vipu_pool_fit_count(&d.v, 4), row->twice ? 14 : 15);
+        CHECK_INT_EQ(vipu_pool_fit_count(&d.v, 64), 0);
+        CHECK_INT_EQ(vipu_pool_capacity(&d.v), 64);
+        CHECK_INT_EQ(vipu_pool_largest_free(&d.v), 32);
+        CHECK_INT_EQ(vipu_pool_blockers(&d.v, &d.list, 64, blocker), 0);
     }
 }
 
-TEST(a_controller_without_ipus)
+TEST_F(draft, d, a_controller_without_ipus)
 {
-    struct draft d = {0};
-    AUTO(vipu_pool_view) struct vipu_pool_view v = {0};
-
-    add(&d, cl1, 0, 0, 4);
-    v = vipu_pool_view_of(&d.list, (struct vipu_pool_shape){0});
-    CHECK_INT_EQ(v.free_ipus, 0);
-    CHECK_INT_EQ(vipu_pool_fit_count(&v, 1), 0);
-    CHECK_INT_EQ(vipu_pool_capacity(&v), 0);
-    drop(&d);
+    add(d, cl1, 0, 0, 4);
+    view(d, 0);
+    CHECK_INT_EQ(d->v.free_ipus, 0);
+    CHECK_INT_EQ(vipu_pool_fit_count(&d->v, 1), 0);
+    CHECK_INT_EQ(vipu_pool_capacity(&d->v), 0);
 }
 
 enum { DOMAINS = 5, HELD = 16 };

@@ -1,6 +1,7 @@
 /* Views of partitions over made-up IPU-Machines, for the tests of the device tools. */
 #pragma once
 
+#include "base/core/mem.h"
 #include "vipu/tools/devices/gcd_view.h"
 
 struct machine_row {
@@ -19,8 +20,4 @@ struct machines machines_make(const char *partition, const struct machine_row *r
 /* One more attribute for a single IPU. */
 void machines_tell(struct machines *machines, uint32_t ipu, const char *key, const char *value);
 void machines_release(struct machines *machines);
-
-static inline void machines_auto(struct machines *machines)
-{
-    machines_release(machines);
-}
+DEFINE_AUTO(machines);

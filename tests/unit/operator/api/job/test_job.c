@@ -96,6 +96,29 @@ TEST(a_valid_spec_gives_its_shape)
     }
 }
 
+TEST(a_worker_has_a_slot_for_each_gcd_unless_the_job_says_otherwise)
+{
+    static const struct {
+        const char *spec;
+        uint32_t slots;
+    } rows[] = {
+        {"\"ipusPerJobInstance\":4", 1},
+        {"\"ipusPerJobInstance\":128", 2},
+        {"\"ipusPerJobInstance\":128,\"workersPerJobInstance\":2", 1},
+        {"\"ipusPerJobInstance\":4,\"workersPerJobInstance\":2,\"partition\":{\"gcds\":4}", 2},
+        {"\"ipusPerJobInstance\":4,\"workersPerJobInstance\":2,\"partition\":{\"reconfigurable\":true}", 1},
+        {"\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"mpirun\"],\"slotsPerWorker\":3}", 3},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *spec = mem_printf("\"jobInstances\":1,%s," WORKERS, row->spec);
+        AUTO(job) struct job *job = parse(spec);
+
+        CHECK_INT_EQ(job->problems.count, 0);
+        CHECK_INT_EQ(job_slots(&job->spec), row->slots);
+    }
+}
+
 TEST(workers_replicas_counts_pods_where_nothing_else_does)
 {
     AUTO(job)

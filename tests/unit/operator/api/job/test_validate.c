@@ -135,7 +135,6 @@ static const struct {
     {FOUR "\"restartPolicy\":{\"type\":\"Sometimes\"}," WORKERS,
      "spec.restartPolicy.type: Unsupported value: \"Sometimes\": supported values: \"Always\", "
      "\"OnFailure\", \"Never\", \"ExitCode\""},
-    {FOUR "\"restartPolicy\":{}," WORKERS, "spec.restartPolicy.type: Required value"},
     {FOUR "\"restartPolicy\":{\"type\":\"ExitCode\"}," WORKERS,
      "spec.restartPolicy.exitCodes: Required value"},
     {FOUR "\"restartPolicy\":{\"type\":\"Never\",\"exitCodes\":\"5-1\"}," WORKERS,
@@ -145,7 +144,6 @@ static const struct {
     {FOUR "\"restartPolicy\":{\"type\":\"Always\",\"backOffLimit\":-1}," WORKERS,
      COUNT_WANTED("restartPolicy.backOffLimit", "-1", "0", "2147483647")},
     {FOUR "\"restartPolicy\":\"Never\"," WORKERS,
-     "spec.restartPolicy.type: Required value\n"
      "spec.restartPolicy: Invalid value: \"Never\": must be an object"},
     {FOUR "\"cleanPodPolicy\":\"Some\"," WORKERS,
      "spec.cleanPodPolicy: Unsupported value: \"Some\": supported values: \"None\", \"Workers\", \"All\""},
@@ -213,6 +211,15 @@ static const struct {
     {TEMPLATE("\"containers\":[{\"name\":\"a\"}],\"volumes\":[{\"name\":\"v\"},{\"name\":\"v\"}]"),
      "spec.workers.template.spec.volumes[1].name: Duplicate value: \"v\""},
     /* launcher */
+    {LAUNCHER("\"slotsPerWorker\":0"),
+     "spec.launcher.slotsPerWorker: Invalid value: 0: must be a whole number from 1 to 65536"},
+    {LAUNCHER("\"env\":[" ENV("IPU_JOB_SLOTS", "two") "]"),
+     "spec.launcher.env[0].value: Invalid value: \"two\": must be a whole number from 1 to 65536; use "
+     "spec.launcher.slotsPerWorker instead"},
+    {LAUNCHER("\"slotsPerWorker\":4,\"env\":[" ENV("IPU_JOB_SLOTS", "2") "]"),
+     "spec.launcher.env[0].value: Invalid value: \"2\": contradicts spec.launcher.slotsPerWorker, which is "
+     "4; remove "
+     "one of them"},
     {FOUR "\"launcher\":{}," WORKERS, "spec.launcher.command: Required value"},
     {FOUR "\"launcher\":{\"command\":[]}," WORKERS, "spec.launcher.command: Required value"},
     {FOUR "\"launcher\":{\"command\":\"mpirun\"}," WORKERS,
@@ -220,7 +227,7 @@ static const struct {
     {FOUR "\"launcher\":{\"command\":[\"mpirun\",4]}," WORKERS,
      "spec.launcher.command: Invalid value: [\"mpirun\",4]" COMMAND_WANTED},
     {LAUNCHER("\"env\":[{\"name\":\"A\"},{}]"), "spec.launcher.env[1].name: Required value"},
-    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list of environment variables"},
+    {LAUNCHER("\"env\":7"), "spec.launcher.env: Invalid value: 7: must be a list"},
     {LAUNCHER("\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"b\"]}]}}"),
      "spec.launcher.template.spec.containers[0].command: Forbidden: must not be set; use "
      "spec.launcher.command"},
@@ -267,7 +274,7 @@ TEST(variables_that_agree_with_the_job_or_cannot_be_judged_are_the_users)
         TWO_WORKERS WITH_ENV(ENV("POPDIST_NUM_TOTAL_REPLICAS", "4") "," ENV("WORLD_SIZE", "2")),
         TWO_WORKERS
         "\"launcher\":{\"command\":[\"a\"]}," WITH_ENV(ENV("WORLD_SIZE", "7")), /* mpirun's matter */
-        FOUR WITH_ENV("7,{\"name\":7,\"value\":7}"),
+        LAUNCHER("\"slotsPerWorker\":4,\"env\":[" ENV("IPU_JOB_SLOTS", "4") "]"),
     };
 
     for (size_t i = 0; i < COUNT_OF(agreeing); i++) {
@@ -304,6 +311,8 @@ TEST(all_mistakes_are_named_at_once)
         "spec.restartPolicy.type: Unsupported value: \"No\": supported values: \"Always\", \"OnFailure\", "
         "\"Never\", \"ExitCode\"",
         "spec.restartPolicy.exitCodes: Invalid value: \"a\"" CODES_WANTED,
+        "spec.launcher.env[0].value: Invalid value: \"two\": must be a whole number from 1 to 65536; use "
+        "spec.launcher.slotsPerWorker instead",
         "spec.workers.template.spec: Required value",
         "spec.launcher.command: Required value",
         NULL};
@@ -311,7 +320,8 @@ TEST(all_mistakes_are_named_at_once)
 
     judge("train",
           "\"ipusPerJobInstance\":\"3\",\"workersPerJobInstance\":\"x\",\"restartPolicy\":{\"type\":\"No\","
-          "\"exitCodes\":\"a\"},\"launcher\":{},\"workers\":{\"replicas\":0,\"template\":{}}",
+          "\"exitCodes\":\"a\"},\"launcher\":{\"env\":[" ENV(
+              "IPU_JOB_SLOTS", "two") "]},\"workers\":{\"replicas\":0,\"template\":{}}",
           &problems);
     check_lines(&problems, want);
 }

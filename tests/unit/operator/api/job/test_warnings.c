@@ -11,6 +11,8 @@
     "\"workers\":{\"template\":" template "}},\"status\":" status "}"
 #define PLAIN(more, status) JOB(more, POD("a", ""), status)
 #define LED(image, status) JOB("\"launcher\":{\"command\":[\"mpirun\"]},", POD(image, ""), status)
+#define MPIRUN(words, more) PLAIN("\"launcher\":{\"command\":[" words "]" more "},", "{}")
+#define SIZED(ipus) "{\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":" ipus "}}"
 #define ALWAYS "\"restartPolicy\":\"Always\","
 
 #define RUNS "{\"launcherStatus\":\"Running\"}"
@@ -32,7 +34,7 @@ static void advise(const char *old_text, const char *text, struct strv *ret)
     AUTO(json) cJSON *old = parse(old_text);
     AUTO(json) cJSON *job = parse(text);
 
-    warnings_for_job(old, job, ret);
+    warnings_for_job(old, job, 64, ret);
 }
 
 TEST(what_has_no_effect_is_named)
@@ -74,6 +76,29 @@ TEST(what_has_no_effect_is_named)
          "spec.workers.strategy: ignored for a job with a launcher"},
         {NULL, "{\"spec\":{\"workers\":{\"strategy\":{\"type\":\"Recreate\"}}}}", NULL},
 
+        /* a size that no controller has */
+        {NULL, SIZED("64"), NULL},
+        {NULL, SIZED("128"),
+         "spec.ipusPerJobInstance: the job will not start: 128 IPUs exceed the capacity of every "
+         "V-IPU controller, the largest possible partition has 64"},
+        {NULL, SIZED("192"),
+         "spec.ipusPerJobInstance: the job will not start: a partition of 192 IPUs is not possible"},
+        {SIZED("128"), SIZED("128"), NULL}, /* it is told once */
+
+        /* more processes than slots */
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"1\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"/usr/bin/mpirun\",\"--tag\",\"-np\",\"5\",\"train\"", ""),
+         "spec.launcher.command: -np 5 needs more slots than there are (1 workers x 1); set "
+         "spec.launcher.slotsPerWorker to 5"},
+        {NULL, MPIRUN("\"mpiexec\",\"-np\",\"5\",\"train\"", ",\"slotsPerWorker\":5"), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"train\"", ",\"env\":[{\"name\":\"IPU_JOB_SLOTS\"}]"), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"--oversubscribe\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"--host\",\"a:5\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"train\",\"-n\",\"5\"", ""), NULL}, /* the program's own */
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"$(N)\",\"train\"", ""), NULL},
+        {NULL, MPIRUN("\"mpirun\",\"-np\"", ""), NULL},
+        {NULL, MPIRUN("\"sh\",\"-np\",\"5\"", ""), NULL},
+
         /* somebody else's */
         {NULL, JOB("\"managedBy\":\"example.org/other\",", POD("a", ALWAYS), "{}"), NULL},
         {NULL, JOB("\"managedBy\":\"graphcore.ai/ipu-operator\",", POD("a", ALWAYS), "{}"),
@@ -95,6 +120,15 @@ TEST(what_has_no_effect_is_named)
         for (size_t i = 0; i < warnings.count; i++)
             CHECK(strlen(warnings.items[i]) < WARNING_TEXT_MAX);
     }
+}
+
+TEST(a_size_is_not_judged_while_the_controllers_are_not_known)
+{
+    AUTO(strv) struct strv warnings = {0};
+    AUTO(json) cJSON *job = parse(SIZED("128"));
+
+    warnings_for_job(NULL, job, 0, &warnings);
+    CHECK_INT_EQ(warnings.count, 0);
 }
 
 TEST(all_reasons_are_reported_at_once)

@@ -29,10 +29,46 @@ TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
         struct lost_worker lost;
 
         CHECK(log_tail_lost_worker(row->lines, &lost));
+        CHECK(!lost.out_of_memory);
         CHECK_INT_EQ(lost.number, row->number);
         CHECK_INT_EQ(lost.why.len, strlen(row->why));
         CHECK(strncmp(lost.why.ptr, row->why, lost.why.len) == 0);
     }
+}
+
+TEST(a_worker_that_ran_out_of_memory_is_named_before_a_lost_one)
+{
+    static const struct {
+        const char *lines, *why;
+        uint32_t number;
+    } rows[] = {
+        {"ipu-launch: worker train-worker-3 ran out of memory: the kernel killed 1 process\n",
+         "the kernel killed 1 process", 3},
+        {"ipu-launch: worker x-worker-2 is lost: the agent has exited\n"
+         "ipu-launch: worker x-worker-1 ran out of memory: the kernel killed 2 processes\n"
+         "ipu-launch: worker x-worker-0 ran out of memory: the kernel killed 1 process\n",
+         "the kernel killed 2 processes", 1},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct lost_worker lost;
+
+        CHECK(log_tail_lost_worker(row->lines, &lost));
+        CHECK(lost.out_of_memory);
+        CHECK_INT_EQ(lost.number, row->number);
+        CHECK_INT_EQ(lost.why.len, strlen(row->why));
+        CHECK(strncmp(lost.why.ptr, row->why, lost.why.len) == 0);
+    }
+}
+
+TEST(a_container_that_ran_out_of_memory_says_so)
+{
+    CHECK(log_tail_is_out_of_memory(
+        "epoch 1\nipu-launch: this container ran out of memory: the kernel killed 1 process\n"));
+    CHECK(!log_tail_is_out_of_memory(
+        "ipu-launch: worker x-worker-0 ran out of memory: the kernel killed 1 process\n"));
+    CHECK(!log_tail_is_out_of_memory("[1,0]<stdout>:ipu-launch: this container ran out of memory: x\n"));
+    CHECK(!log_tail_is_out_of_memory(NULL));
 }
 
 TEST(other_lines_name_no_cause)
@@ -50,6 +86,8 @@ TEST(other_lines_name_no_cause)
         "  HNP daemon   : [[19311,0],0] on node x-worker-1",
         "  Remote daemon: [[19311,0],1] on node node1",
         "ipu-launch: cannot run /opt/train",
+        "[1,0]<stdout>:ipu-launch: worker train-worker-1 is lost: x",
+        "[1,0]<stderr>: ipu-launch: worker train-worker-1 ran out of memory: x",
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -61,6 +99,91 @@ TEST(other_lines_name_no_cause)
 
 #define RULE "--------------------------------------------------------------------------\n"
 #define LONG "0123456789012345678901234567890123456789" /* 40 */
+
+/* What mpirun 4.1 prints, from open-mpi/ompi, orte/tools/orterun/help-orterun.txt, and prterun, of Open MPI
+ * 5, from openpmix/prrte, src/docs/show-help-files/help-prterun.txt. */
+#define NORMAL                                                                                               \
+    RULE "Primary job  terminated normally, but 1 process returned\n"                                        \
+         "a non-zero exit code. Per user-direction, the job has been aborted.\n" RULE
+#define SIGNALLED                                                                                            \
+    NORMAL RULE "mpirun noticed that process rank 3 with PID 3606 on node job-worker-1 exited on signal 11 " \
+                "(Segmentation fault).\n" RULE
+#define EXITED                                                                                               \
+    NORMAL RULE "mpirun detected that one or more processes exited with non-zero status, thus causing\n"     \
+                "the job to be terminated. The first process to do so was:\n\n"                              \
+                "  Process name: [[25280,1],2]\n  Exit code:    7\n" RULE
+#define PRTE_SIGNALLED                                                                                       \
+    RULE "prterun noticed that process rank 2 with PID 1617008 on node cpu155 exited on\n"                   \
+         "signal 4 (Illegal instruction).\n" RULE
+#define PRTE_EXITED                                                                                          \
+    RULE "prterun detected that one or more processes exited with non-zero status,\n"                        \
+         "thus causing the job to be terminated. The first process to do so was:\n\n"                        \
+         "   Process name: [prterun-gpu013-1009179@1,0]\n   Exit code:    1\n" RULE
+#define ABORTED                                                                                              \
+    RULE "MPI_ABORT was invoked on rank 5 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n\nNOTE: " RULE
+#define NOT_FOUND                                                                                            \
+    RULE "mpirun was unable to find the specified executable file, and therefore\n"                          \
+         "did not launch the job.\n" RULE
+
+TEST(the_rank_that_mpirun_blames_is_found)
+{
+    static const struct {
+        const char *lines, *host;
+        uint32_t rank;
+        int signal, exit_code;
+    } rows[] = {
+        {SIGNALLED, "job-worker-1", 3, 11, 0},
+        {EXITED, "", 2, 0, 7},
+        {PRTE_SIGNALLED, "cpu155", 2, 4, 0},
+        {PRTE_EXITED, "", 0, 0, 1},
+        {ABORTED, "", 5, 0, 0},
+        {EXITED "again\n" SIGNALLED "ipu-launch: worker x-worker-1 ran out of memory: x\n", "job-worker-1", 3,
+         11, 0},
+        {SIGNALLED EXITED, "", 2, 0, 7},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct failed_rank failed;
+
+        CHECK(log_tail_failed_rank(row->lines, &failed));
+        CHECK_INT_EQ(failed.rank, row->rank);
+        CHECK_INT_EQ(failed.signal, row->signal);
+        CHECK_INT_EQ(failed.exit_code, row->exit_code);
+        AUTO(mem) char *host = mem_strndup(failed.host.ptr ? failed.host.ptr : "", failed.host.len);
+        CHECK_STR_EQ(host, row->host);
+    }
+}
+
+TEST(no_rank_is_blamed_where_mpirun_names_none)
+{
+    static const char *const rows[] = {
+        NULL,
+        "",
+        NORMAL,
+        NOT_FOUND,
+        "mpirun noticed that process rank 3 with PID 3606 on node job-worker-1 exi",
+        "noticed that process rank many with PID 1 on node a exited on signal 1",
+        "The first process to do so was:\n\n  Process name: [[25280,1],]\n  Exit code:    7\n",
+        "The first process to do so was:\n\n  Process name: nobody\n  Exit code:    7\n",
+        "The first process to do so was:\n\n  Process name: [[25280,1],2]\n  Exit",
+        "MPI_ABORT was invoked on rank 5 in communicator MPI COMMUNICATOR 3 SPLIT FROM 0",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct failed_rank failed;
+
+        CHECK(!log_tail_failed_rank(rows[i], &failed));
+    }
+}
+
+TEST(an_end_of_mpirun_itself_is_told_from_that_of_a_program)
+{
+    CHECK(log_tail_is_of_mpirun(NOT_FOUND));
+    CHECK(log_tail_is_of_mpirun("epoch 1\n" RULE "prterun was unable to launch\n" RULE "\n"));
+    CHECK(!log_tail_is_of_mpirun(RULE "epoch  loss\n" RULE "1  0.5\n"));
+    CHECK(!log_tail_is_of_mpirun("mpirun was unable to\n"));
+    CHECK(!log_tail_is_of_mpirun(NULL));
+}
 
 TEST(the_last_line_is_the_last_one_with_text)
 {
@@ -74,10 +197,25 @@ TEST(the_last_line_is_the_last_one_with_text)
         {"one\n", "one"},
         {"Traceback:\n  File \"a\"\nValueError: no\n\n", "ValueError: no"},
         {"ORTE has ended\n------\n", "ORTE has ended"},
-        {"[1,0]<stderr>:no\n" RULE "Primary job\n" RULE RULE "mpirun detected\n  Exit code:    1\n" RULE,
-         "[1,0]<stderr>:no"},
-        {"code: 1\n" RULE "[1,0]<stderr>:no\n" RULE "mpirun detected\n" RULE "\n", "[1,0]<stderr>:no"},
+        /* the failed rank's, never its neighbour's */
+        {"[1,3]<stderr>:no\n[1,3]<stdout>:\n[1,2]<stdout>:epoch 7\n" SIGNALLED, "no"},
+        {"[1,3]<stdout>: epoch 6\n[1,2]<stderr>: ValueError: no\n" NORMAL "[1,0]<stdout>: epoch 7\n" EXITED,
+         "ValueError: no"},
+        {"[job@1,2][node1:77]<stderr>: no\n[job@1,1][node1:78]<stdout>: epoch 7\n" PRTE_SIGNALLED, "no"},
+        {"[1,2]<stdout>:epoch 7\nover\n" SIGNALLED, ""},
+        /* ranks without tags, and what no rank printed */
+        {"ValueError: no\n" PRTE_EXITED, "ValueError: no"},
+        {"no partition\n[1,0]<stdout>:epoch 1\n" RULE "Primary job\n" RULE, "no partition"},
+        {"[1,0]<stdout>:epoch 1\n" NOT_FOUND,
+         "mpirun was unable to find the specified executable file, and therefore"},
+        {"[2026-09-21T14:13:20] <stdin> is empty\n", "[2026-09-21T14:13:20] <stdin> is empty"},
         {RULE "mpirun was unable to\nlaunch\n" RULE, "mpirun was unable to"},
+        {RULE
+         "There are not enough slots available in the system to satisfy the 8\nslots that were requested by "
+         "the application:\n\n  train\n\nEither request fewer slots for your application\n" RULE,
+         "mpirun was asked for more processes than it has slots; set spec.launcher.slotsPerWorker to the "
+         "number of "
+         "processes of a worker"},
         {"cut\noff\n" RULE, "cut"},
         {RULE "one\n", "one"},
         {"epoch 1\r\n\tover \r\n", "over"},

@@ -16,12 +16,14 @@ TEST(a_node_is_what_pods_need_to_know_of_it)
 {
     AUTO(node)
     struct node *node = parse(
-        "{\"metadata\":{\"name\":\"poplar1\",\"labels\":{\"vipu\":\"pod64\",\"kubernetes.io/os\":\"linux\"}},"
+        "{\"metadata\":{\"name\":\"poplar1\",\"resourceVersion\":\"70\",\"labels\":{\"vipu\":\"pod64\","
+        "\"kubernetes.io/os\":\"linux\"}},"
         "\"status\":{\"nodeInfo\":{\"bootID\":\"b1\"},\"conditions\":[{\"type\":\"DiskPressure\",\"status\":"
         "\"False\"},{\"type\":\"Ready\",\"status\":\"True\"}]}}");
 
     CHECK_STR_EQ(node->name, "poplar1");
     CHECK_STR_EQ(node->boot_id, "b1");
+    CHECK_INT_EQ(node->boot_version, 70);
     CHECK(node->ready);
     CHECK(!node->out_of_service);
     CHECK(node_has_label(node, "vipu", "pod64"));

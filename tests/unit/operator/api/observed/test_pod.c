@@ -56,7 +56,7 @@ TEST(a_running_pod_is_known_by_its_labels_annotations_and_owner)
     CHECK_INT_EQ(pod->worker, 1);
     CHECK_INT_EQ(pod->phase, POD_RUNNING);
     CHECK(pod->ready && pod->has_started);
-    CHECK(!pod->deleting && !pod->deleted_while_running && !pod->main_done && !pod->started_all_terminated);
+    CHECK(!pod->deleting && !pod->stopped_while_running && !pod->main_done && !pod->started_all_terminated);
     CHECK(!pod->failed_container && !pod->reason && !pod->message && !pod->trouble && !pod->disruption);
 }
 
@@ -234,6 +234,21 @@ TEST(running_out_of_memory_has_a_reason)
     CHECK_STR_EQ(pod->message, "");
 }
 
+/* The program survived its child, and ended because of that. */
+TEST(memory_that_ran_out_is_known_from_the_log_where_the_runtime_missed_it)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[" STATE(
+            "main", "\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\"epoch 1\\n"
+                    "ipu-launch: this container ran out of memory: the kernel killed 1 process\\n\","
+                    "\"finishedAt\":\"2026-01-01T10:05:00Z\"}") "]}}");
+
+    CHECK(pod->oom_killed);
+    CHECK_STR_EQ(pod->trouble, "OOMKilled");
+    CHECK_INT_EQ(pod->exit_code, 1);
+}
+
 TEST(an_evicted_pod_explains_itself)
 {
     AUTO(pod)
@@ -361,7 +376,7 @@ TEST(a_deletion_cuts_short_what_had_not_ended)
 {
     static const struct {
         const char *phase, *state;
-        bool deleted_while_running;
+        bool stopped_while_running;
     } rows[] = {
         {"Pending", "", true},
         {"Running", "\"containerStatuses\":[" STATE("main", RUNNING) "],", true},
@@ -387,7 +402,7 @@ TEST(a_deletion_cuts_short_what_had_not_ended)
         AUTO(pod) struct pod *pod = parse(text);
 
         CHECK(pod->deleting);
-        CHECK_INT_EQ(pod->deleted_while_running, row->deleted_while_running);
+        CHECK_INT_EQ(pod->stopped_while_running, row->stopped_while_running);
     }
 }
 
@@ -409,9 +424,9 @@ TEST(a_pod_that_was_cut_short_stays_so_when_its_kubelet_lets_go)
                                ",\"status\":{" ENDED_AT_FIVE TAKEN "\"phase\":\"Succeeded\"}}");
     AUTO(pod) struct pod *last = let_go_by_its_kubelet();
 
-    CHECK(before->deleted_while_running && !last->deleted_while_running);
+    CHECK(before->stopped_while_running && !last->stopped_while_running);
     pod_merge_previous(last, before);
-    CHECK(last->deleted_while_running);
+    CHECK(last->stopped_while_running);
     CHECK_STR_EQ(last->disruption, "Evicted");
 }
 
@@ -426,10 +441,91 @@ TEST(a_pod_that_ended_by_itself_or_another_is_not_cut_short_later)
               ",\"status\":{\"phase\":\"Running\"}}");
     AUTO(pod) struct pod *last = let_go_by_its_kubelet();
 
-    CHECK(namesake->deleted_while_running);
+    CHECK(namesake->stopped_while_running);
     pod_merge_previous(last, ended);
     pod_merge_previous(last, namesake);
-    CHECK(!last->deleted_while_running && !last->disruption);
+    CHECK(!last->stopped_while_running && !last->disruption);
+}
+
+/* ---- stops ---- */
+
+#define STOPPED_AT_TEN                                                                                       \
+    "{\"metadata\":{\"name\":\"train-worker-1\",\"uid\":\"u1\",\"annotations\":{\"graphcore.ai/"             \
+    "stopped-at\":\"2026-01-01T10:00:00Z\"}},\"spec\":{\"nodeName\":\"n1\",\"activeDeadlineSeconds\":"
+#define PAST_DEADLINE                                                                                        \
+    "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\",\"message\":\"Pod was active on\","
+#define ENDED_BEFORE(code)                                                                                   \
+    "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":" code                \
+    ",\"finishedAt\":\"2026-01-01T09:59:58Z\",\"message\":\"last words\"}}}]"
+
+/* kubernetes/kubernetes, pkg/kubelet/kubelet_pods.go, generateAPIPodStatus: after its deadline every pod is
+ * Failed with DeadlineExceeded, whatever its containers did. */
+TEST(a_stopped_pod_is_judged_by_its_containers)
+{
+    static const struct {
+        const char *status;
+        enum pod_phase phase;
+        bool stopped_while_running;
+    } rows[] = {
+        {"\"phase\":\"Running\",\"containerStatuses\":[" STATE("main", RUNNING) "]", POD_RUNNING, true},
+        {PAST_DEADLINE "\"containerStatuses\":[" STATE("main", ENDED("143", "00:03")) "]", POD_FAILED, true},
+        {PAST_DEADLINE "\"containerStatuses\":[" STATE("main", ENDED("0", "00:03")) "]", POD_SUCCEEDED, true},
+        {PAST_DEADLINE ENDED_BEFORE("3"), POD_FAILED, false},
+        {PAST_DEADLINE ENDED_BEFORE("0"), POD_SUCCEEDED, false},
+        {"\"phase\":\"Failed\"," ENDED_BEFORE("3"), POD_FAILED, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *text = mem_printf(STOPPED_AT_TEN "1},\"status\":{%s}}", row->status);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK(pod_is_ending(pod) && !pod->deleting && pod->has_log && !pod->reason);
+        CHECK_INT_EQ(pod->phase, row->phase);
+        CHECK_INT_EQ(pod->stopped_while_running, row->stopped_while_running);
+        CHECK_INT_EQ(pod_has_stopped(pod, false, false), row->phase != POD_RUNNING);
+        CHECK(!pod->trouble || str_eq(pod->trouble, "ContainerFailed"));
+    }
+}
+
+/* Somebody wrote the annotation, or the template has a deadline of its own. */
+TEST(without_both_marks_a_pod_is_not_stopped_by_the_operator)
+{
+    AUTO(pod)
+    struct pod *annotated = parse(STOPPED_AT_TEN "600},\"status\":{" PAST_DEADLINE ENDED_BEFORE("3") "}}");
+    AUTO(pod)
+    struct pod *limited = parse("{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"activeDeadlineSeconds\":1},"
+                                "\"status\":{" PAST_DEADLINE ENDED_BEFORE("143") "}}");
+
+    CHECK(!annotated->stopped_s && !limited->stopped_s);
+    CHECK(!annotated->stopped_while_running && !limited->stopped_while_running);
+    CHECK_STR_EQ(annotated->trouble, "PodDeadlineExceeded");
+    CHECK_STR_EQ(limited->trouble, "PodDeadlineExceeded");
+}
+
+TEST(what_takes_a_stopped_pod_away_is_no_disruption)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"annotations\":{\"graphcore.ai/stopped-at\":"
+              "\"2026-01-01T10:00:00Z\"}" DELETED_AT_TEN_WITH_30S "},\"spec\":{\"nodeName\":\"n1\","
+              "\"activeDeadlineSeconds\":1},\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
+              "\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"DeletionByTaintManager\","
+              "\"lastTransitionTime\":\"2026-01-01T10:00:00Z\"}]}}");
+
+    CHECK(pod->stopped_while_running && !pod->disruption);
+}
+
+TEST(only_a_container_of_the_template_has_a_log)
+{
+    AUTO(pod)
+    struct pod *none = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\"," LAUNCHER_DONE
+                             ",\"containerStatuses\":[" STATE("main", WAITING("ErrImagePull", "x")) "]}}");
+    AUTO(pod)
+    struct pod *init = parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Pending\","
+                             "\"initContainerStatuses\":[" STATE("fetch", RUNNING) "]}}");
+
+    CHECK(none->has_started && !none->has_log);
+    CHECK(init->has_log);
 }
 
 /* ---- quiet ---- */

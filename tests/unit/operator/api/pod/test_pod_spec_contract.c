@@ -94,11 +94,15 @@ static void drop_command(struct job *job)
     pod_spec_case_set_template(job, text);
 }
 
-/* The launcher's own input, its wrapping, and PATH are no results. */
+/* The launcher's own input, its wrapping, and what names its programs are no results. */
 static bool is_result(const char *name)
 {
-    return !str_has_prefix(name, "IPU_JOB_") && !str_has_prefix(name, "IPU_DEFAULT_") &&
-           !str_eq(name, "PATH");
+    static const char *const prefixes[] = {"IPU_JOB_", "IPU_DEFAULT_", "OMPI_MCA_", "PRTE_MCA_"};
+
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+        if (str_has_prefix(name, prefixes[i]))
+            return false;
+    return !str_eq(name, "PATH");
 }
 
 static void check_same(const cJSON *spoken, const struct strv *launched, const struct strv *added)

@@ -1,7 +1,6 @@
 #include "operator/kube/auth/config_loader.h"
 #include "operator/kube/auth/credential_files.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,6 +20,11 @@ static const char *env(const char *name)
     if (str_eq(name, "KUBECONFIG"))
         return env_kubeconfig;
     return str_eq(name, "HOME") ? env_home : NULL;
+}
+
+static void client_config_init(struct client_config *config)
+{
+    *config = (struct client_config){0};
 }
 
 static char *path_of(const char *name)
@@ -79,54 +83,50 @@ static const char CONFIG[] = "apiVersion: v1\n"
                              "- name: broken\n"
                              "  context: {cluster: nowhere, user: u}\n";
 
-TEST(a_kubeconfig_gives_all_its_fields)
+TEST_F(client_config, config, a_kubeconfig_gives_all_its_fields)
 {
     AUTO(mem) char *path = path_of("config");
-    struct client_config config;
     struct err err = {0};
 
     write_file("config", CONFIG);
-    CHECK_OK(load(path, NULL, &config, &err), err);
-    CHECK_STR_EQ(config.server, "https://10.0.0.1:6443");
-    CHECK_STR_EQ(config.ca_pem, "CA");
-    CHECK_STR_EQ(config.server_name, "api.test");
-    CHECK_STR_EQ(config.token, "secret");
-    CHECK_STR_EQ(config.ns, "team");
-    CHECK(!config.insecure);
-    CHECK_HAS(config.origin, "context dev of ");
-    client_config_release(&config);
+    CHECK_OK(load(path, NULL, config, &err), err);
+    CHECK_STR_EQ(config->server, "https://10.0.0.1:6443");
+    CHECK_STR_EQ(config->ca_pem, "CA");
+    CHECK_STR_EQ(config->server_name, "api.test");
+    CHECK_STR_EQ(config->token, "secret");
+    CHECK_STR_EQ(config->ns, "team");
+    CHECK(!config->insecure);
+    CHECK_HAS(config->origin, "context dev of ");
 }
 
-TEST(files_are_found_beside_the_kubeconfig_and_followed)
+TEST_F(client_config, config, files_are_found_beside_the_kubeconfig_and_followed)
 {
     AUTO(mem) char *path = path_of("config");
-    struct client_config config;
     struct err err = {0};
     unsigned generation;
 
     write_file("config", CONFIG);
     write_file("my.token", "one\n");
     write_file("my.crt", "CERT");
-    CHECK_OK(load(path, "files", &config, &err), err);
-    CHECK_STR_EQ(config.token, "one");
-    CHECK_STR_EQ(config.cert_pem, "CERT");
-    CHECK_STR_EQ(config.key_pem, "KEY");
-    CHECK_STR_EQ(config.proxy_url, "http://proxy:3128");
-    CHECK_STR_EQ(config.ns, "default");
-    CHECK(config.insecure);
-    generation = config.generation;
+    CHECK_OK(load(path, "files", config, &err), err);
+    CHECK_STR_EQ(config->token, "one");
+    CHECK_STR_EQ(config->cert_pem, "CERT");
+    CHECK_STR_EQ(config->key_pem, "KEY");
+    CHECK_STR_EQ(config->proxy_url, "http://proxy:3128");
+    CHECK_STR_EQ(config->ns, "default");
+    CHECK(config->insecure);
+    generation = config->generation;
     write_file("my.token", "two\n");
-    CHECK_OK(credential_files_refresh(&config, false, &err), err);
-    CHECK_STR_EQ(config.token, "two");
-    CHECK_INT_EQ(config.generation, generation);
+    CHECK_OK(credential_files_refresh(config, false, &err), err);
+    CHECK_STR_EQ(config->token, "two");
+    CHECK_INT_EQ(config->generation, generation);
     write_file("my.crt", "CERT 2");
-    CHECK_OK(credential_files_refresh(&config, false, &err), err);
-    CHECK_STR_EQ(config.cert_pem, "CERT 2");
-    CHECK_INT_EQ(config.generation, generation + 1);
+    CHECK_OK(credential_files_refresh(config, false, &err), err);
+    CHECK_STR_EQ(config->cert_pem, "CERT 2");
+    CHECK_INT_EQ(config->generation, generation + 1);
     write_file("my.token", "");
-    CHECK_ERR(credential_files_refresh(&config, false, &err), err, ERR_INVALID);
-    CHECK_STR_EQ(config.token, "two"); /* half-written files change nothing */
-    client_config_release(&config);
+    CHECK_ERR(credential_files_refresh(config, false, &err), err, ERR_INVALID);
+    CHECK_STR_EQ(config->token, "two"); /* half-written files change nothing */
 }
 
 TEST(what_cannot_be_used_is_named_with_file_and_line)
@@ -169,22 +169,20 @@ TEST(what_cannot_be_used_is_named_with_file_and_line)
     }
 }
 
-TEST(the_first_of_several_files_wins)
+TEST_F(client_config, config, the_first_of_several_files_wins)
 {
     AUTO(mem) char *first = path_of("first");
     AUTO(mem) char *second = path_of("config");
     AUTO(mem) char *both = mem_printf("%s/absent:%s:%s", check_tmpdir(), first, second);
-    struct client_config config;
     struct err err = {0};
 
     write_file("config", CONFIG);
     write_file("first", "clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\n");
     env_kubeconfig = both;
-    CHECK_OK(load(NULL, NULL, &config, &err), err);
+    CHECK_OK(load(NULL, NULL, config, &err), err);
     env_kubeconfig = NULL;
-    CHECK_STR_EQ(config.server, "http://127.0.0.1:1");
-    CHECK_STR_EQ(config.token, "secret");
-    client_config_release(&config);
+    CHECK_STR_EQ(config->server, "http://127.0.0.1:1");
+    CHECK_STR_EQ(config->token, "secret");
 }
 
 TEST(without_any_place_it_says_where_it_looked)
@@ -268,49 +266,45 @@ static bool load_with_plugin(const char *exec, struct client_config *ret, struct
 #define EXEC "apiVersion: " V1 ", interactiveMode: Never, command: ./plugin"
 #define ANSWER(status) "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":{" status "}}"
 
-TEST(a_plugin_gives_a_token_and_is_asked_again_before_that_expires)
+TEST_F(client_config, config, a_plugin_gives_a_token_and_is_asked_again_before_that_expires)
 {
-    struct client_config config;
     struct err err = {0};
 
     write_plugin("test -z \"$(cat)\" && echo '" ANSWER("\"token\":\"'\"$1-$WHO\"'\"") "'");
-    CHECK_OK(load_with_plugin(EXEC ", args: [me], env: [{name: WHO, value: here}]", &config, &err), err);
-    CHECK_STR_EQ(config.token, "me-here");
-    CHECK_STR_EQ(config.ca_pem, "CA");
-    CHECK_OK(credential_files_refresh(&config, false, &err), err); /* it never expires */
+    CHECK_OK(load_with_plugin(EXEC ", args: [me], env: [{name: WHO, value: here}]", config, &err), err);
+    CHECK_STR_EQ(config->token, "me-here");
+    CHECK_STR_EQ(config->ca_pem, "CA");
+    CHECK_OK(credential_files_refresh(config, false, &err), err); /* it never expires */
     write_plugin("echo '" ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"") "'");
-    CHECK_OK(credential_files_refresh(&config, false, &err), err);
-    CHECK_STR_EQ(config.token, "me-here");
-    CHECK_OK(credential_files_refresh(&config, true, &err), err); /* it was refused */
-    CHECK_STR_EQ(config.token, "two");
+    CHECK_OK(credential_files_refresh(config, false, &err), err);
+    CHECK_STR_EQ(config->token, "me-here");
+    CHECK_OK(credential_files_refresh(config, true, &err), err); /* it was refused */
+    CHECK_STR_EQ(config->token, "two");
     write_plugin("echo '" ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"") "'");
-    CHECK_OK(credential_files_refresh(&config, false, &err), err); /* it had expired */
-    CHECK_STR_EQ(config.token, "three");
+    CHECK_OK(credential_files_refresh(config, false, &err), err); /* it had expired */
+    CHECK_STR_EQ(config->token, "three");
     write_plugin("exit 3");
-    CHECK_OK(credential_files_refresh(&config, false, &err), err); /* it is good for long */
-    CHECK_ERR(credential_files_refresh(&config, true, &err), err, ERR_DENIED);
-    CHECK_STR_EQ(config.token, "three");
-    client_config_release(&config);
+    CHECK_OK(credential_files_refresh(config, false, &err), err); /* it is good for long */
+    CHECK_ERR(credential_files_refresh(config, true, &err), err, ERR_DENIED);
+    CHECK_STR_EQ(config->token, "three");
 }
 
-TEST(a_plugin_may_give_a_client_certificate)
+TEST_F(client_config, config, a_plugin_may_give_a_client_certificate)
 {
-    struct client_config config;
     struct err err = {0};
     unsigned generation;
 
     write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY\"") "'");
-    CHECK_OK(load_with_plugin(EXEC, &config, &err), err);
-    CHECK_STR_EQ(config.cert_pem, "CERT");
-    CHECK_STR_EQ(config.key_pem, "KEY");
-    CHECK(!config.token);
-    generation = config.generation;
-    CHECK_OK(credential_files_refresh(&config, true, &err), err);
-    CHECK_INT_EQ(config.generation, generation);
+    CHECK_OK(load_with_plugin(EXEC, config, &err), err);
+    CHECK_STR_EQ(config->cert_pem, "CERT");
+    CHECK_STR_EQ(config->key_pem, "KEY");
+    CHECK(!config->token);
+    generation = config->generation;
+    CHECK_OK(credential_files_refresh(config, true, &err), err);
+    CHECK_INT_EQ(config->generation, generation);
     write_plugin("echo '" ANSWER("\"clientCertificateData\":\"CERT2\",\"clientKeyData\":\"KEY\"") "'");
-    CHECK_OK(credential_files_refresh(&config, true, &err), err);
-    CHECK_INT_EQ(config.generation, generation + 1); /* new connections */
-    client_config_release(&config);
+    CHECK_OK(credential_files_refresh(config, true, &err), err);
+    CHECK_INT_EQ(config->generation, generation + 1); /* new connections */
 }
 
 /* The token is what it was told. */

@@ -4,6 +4,8 @@
 
 #include "lib/check.h"
 
+DEFINE_AUTO(kube_status);
+
 static cJSON *parse(const char *text)
 {
     struct err err;
@@ -40,14 +42,13 @@ TEST(the_http_status_gives_the_kind)
 
     CHECK_ROWS (row, rows) {
         AUTO(json) cJSON *body = json_object();
-        struct kube_status status;
+        AUTO(kube_status) struct kube_status status = {0};
 
         json_put_str(body, "reason", row->reason);
         kube_status_read(row->http, body, -1, &status);
         CHECK_INT_EQ(status.err.kind, row->want);
         CHECK_INT_EQ(status.err.code, row->http);
         CHECK_STR_EQ(status.reason, row->reason);
-        kube_status_release(&status);
     }
 }
 
@@ -63,11 +64,10 @@ TEST(an_answer_without_a_message_gets_one)
     };
 
     CHECK_ROWS (row, rows) {
-        struct kube_status status;
+        AUTO(kube_status) struct kube_status status = {0};
 
         kube_status_read(row->http, NULL, -1, &status);
         CHECK_STR_EQ(status.message, row->want);
-        kube_status_release(&status);
     }
 }
 
@@ -78,25 +78,23 @@ TEST(every_cause_reaches_the_message)
                         "\"details\":{\"causes\":["
                         "{\"field\":\"spec.containers[0].image\",\"message\":\"Required value\"},"
                         "{\"field\":\"spec.nodeName\",\"message\":\"must be short\"}]}}");
-    struct kube_status status;
+    AUTO(kube_status) struct kube_status status = {0};
 
     kube_status_read(422, body, -1, &status);
     CHECK_STR_EQ(status.message, "Pod \"p\" is invalid: Required value; spec.nodeName: must be short");
-    kube_status_release(&status);
 }
 
 TEST(a_message_without_end_is_cut)
 {
     AUTO(json) cJSON *body = json_object();
     AUTO(mem) char *text = mem_alloc(100001);
-    struct kube_status status;
+    AUTO(kube_status) struct kube_status status = {0};
 
     memset(text, 'x', 100000);
     json_put_str(body, "message", text);
     kube_status_read(422, body, -1, &status);
     CHECK(strlen(status.message) <= KUBE_MESSAGE_MAX_BYTES);
     CHECK(strlen(status.message) > 1000);
-    kube_status_release(&status);
 }
 
 TEST(denials_are_distinguished)
@@ -133,19 +131,18 @@ TEST(denials_are_distinguished)
 
     CHECK_ROWS (row, rows) {
         AUTO(json) cJSON *body = parse(row->text);
-        struct kube_status status;
+        AUTO(kube_status) struct kube_status status = {0};
 
         kube_status_read(row->http, body, -1, &status);
         CHECK_INT_EQ(status.denial, row->want);
         CHECK_INT_EQ(status.err.kind == ERR_DENIED, row->want != KUBE_DENIAL_NONE);
-        kube_status_release(&status);
     }
 }
 
 TEST(patience_comes_from_the_header_or_the_body)
 {
     AUTO(json) cJSON *body = parse("{\"details\":{\"retryAfterSeconds\":7}}");
-    struct kube_status status;
+    AUTO(kube_status) struct kube_status status = {0};
 
     kube_status_read(429, body, -1, &status);
     CHECK_INT_EQ(status.retry_after_ms, 7000);
@@ -156,7 +153,6 @@ TEST(patience_comes_from_the_header_or_the_body)
     kube_status_read(429, NULL, -1, &status);
     CHECK_INT_EQ(status.retry_after_ms, -1);
     CHECK_HAS(status.message, "status 429");
-    kube_status_release(&status);
 }
 
 TEST(a_status_in_a_stream_says_its_code)

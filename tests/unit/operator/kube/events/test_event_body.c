@@ -61,7 +61,7 @@ TEST(the_body_has_what_the_api_asks_for)
     CHECK(json_at(body, "related") == NULL);
 }
 
-TEST(a_note_is_cut_at_a_character)
+TEST(a_note_is_cut_at_a_character_and_says_so)
 {
     struct event event = sample();
     char note[2001];
@@ -73,14 +73,16 @@ TEST(a_note_is_cut_at_a_character)
     event.note = note;
     AUTO(json) cJSON *even = event_body(&event, &REPORTER, "x", 0);
     got = json_str(even, "note", "");
-    CHECK_INT_EQ(strlen(got), 1024);
+    CHECK_INT_EQ(strlen(got), 1023);
+    CHECK_STR_EQ(got + 1018, "\xc3\xa4...");
     note[0] = 'x'; /* shifts the borders to odd places */
     note[1] = 'y';
     note[2] = 'z';
     memmove(note + 3, note + 4, 1997);
     AUTO(json) cJSON *odd = event_body(&event, &REPORTER, "x", 0);
     got = json_str(odd, "note", "");
-    CHECK_INT_EQ(strlen(got), 1023);
+    CHECK_INT_EQ(strlen(got), 1024);
+    CHECK_STR_EQ(got + 1019, "\xc3\xa4...");
 }
 
 TEST(a_series_counts_from_two)

@@ -21,7 +21,7 @@ static void candidate_init(struct candidate *c)
 
 static void reads_lasting(struct candidate *c, const char *version, const char *holder, int64_t lasts_ms)
 {
-    struct lease_record record = {version, holder, lasts_ms, 3};
+    struct lease_record record = {version, holder, lasts_ms, 3, ""};
 
     lease_on_read(&c->state, &record, &NONE, c->now_ms, &c->out);
 }
@@ -45,7 +45,7 @@ static void sends(struct candidate *c)
 
 static void answers(struct candidate *c, const char *version, const char *holder)
 {
-    struct lease_record record = {version, holder, 15000, 3};
+    struct lease_record record = {version, holder, 15000, 3, ""};
 
     lease_on_written(&c->state, &record, &NONE, c->now_ms, &c->out);
 }
@@ -68,9 +68,13 @@ static void time_passes(struct candidate *c, int64_t ms)
     lease_on_time(&c->state, c->now_ms, &c->out);
 }
 
+static void candidate_release(struct candidate *c)
+{
+    lease_state_release(&c->state);
+}
+
 static void takes(struct candidate *c)
 {
-    candidate_init(c);
     reads_error(c, ERR_NOT_FOUND);
     CHECK_INT_EQ(c->out.act, LEASE_CREATE);
     sends(c);
@@ -78,76 +82,64 @@ static void takes(struct candidate *c)
     CHECK(c->out.has_started);
 }
 
-TEST(a_missing_lease_is_made)
+TEST_F(candidate, c, a_missing_lease_is_made)
 {
-    struct candidate c;
-
-    takes(&c);
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    CHECK_INT_EQ(c.out.wait_ms, 2000);
-    CHECK(lease_state_is_held(&c.state, c.now_ms));
-    lease_state_release(&c.state);
+    takes(c);
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+    CHECK_INT_EQ(c->out.wait_ms, 2000);
+    CHECK(lease_state_is_held(&c->state, c->now_ms));
 }
 
-TEST(a_holder_renews_without_reading)
+TEST_F(candidate, c, a_holder_renews_without_reading)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, 2000);
-    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-    sends(&c);
-    writes(&c, "2");
-    CHECK(!c.out.has_started);
-    CHECK_INT_EQ(lease_deadline_ms(&c.state), 3000 + 10000);
-    lease_state_release(&c.state);
+    takes(c);
+    time_passes(c, 2000);
+    CHECK_INT_EQ(c->out.act, LEASE_WRITE);
+    sends(c);
+    writes(c, "2");
+    CHECK(!c->out.has_started);
+    CHECK_INT_EQ(lease_deadline_ms(&c->state), 3000 + 10000);
 }
 
-TEST(time_counts_from_when_the_renewal_was_sent)
+TEST_F(candidate, c, time_counts_from_when_the_renewal_was_sent)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, 2000);
-    sends(&c);
-    c.now_ms += 4000; /* the answer took long */
-    writes(&c, "2");
-    CHECK_INT_EQ(lease_deadline_ms(&c.state), 3000 + 10000);
-    CHECK(lease_state_is_held(&c.state, 12999));
-    CHECK(!lease_state_is_held(&c.state, 13000));
-    lease_state_release(&c.state);
+    takes(c);
+    time_passes(c, 2000);
+    sends(c);
+    c->now_ms += 4000; /* the answer took long */
+    writes(c, "2");
+    CHECK_INT_EQ(lease_deadline_ms(&c->state), 3000 + 10000);
+    CHECK(lease_state_is_held(&c->state, 12999));
+    CHECK(!lease_state_is_held(&c->state, 13000));
 }
 
-TEST(a_live_holder_is_left_alone_until_its_time_has_passed_here)
+TEST_F(candidate, c, a_live_holder_is_left_alone_until_its_time_has_passed_here)
 {
-    struct candidate c;
+    reads(c, "1", "other");
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+    int64_t seen_ms = c->now_ms;
 
-    candidate_init(&c);
-    reads(&c, "1", "other");
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    int64_t seen_ms = c.now_ms;
-
-    for (time_passes(&c, c.out.wait_ms); c.out.act == LEASE_READ; time_passes(&c, c.out.wait_ms)) {
-        reads(&c, "1", "other");
-        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-        CHECK(c.out.wait_ms <= 250); /* so that one given back is seen soon, and a renewal not late */
+    for (time_passes(c, c->out.wait_ms); c->out.act == LEASE_READ; time_passes(c, c->out.wait_ms)) {
+        reads(c, "1", "other");
+        CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+        CHECK(c->out.wait_ms <= 250); /* so that a release is seen soon, and a renewal not late */
     }
-    CHECK_INT_EQ(c.out.act, LEASE_WRITE); /* without another look: it is refused if there is a newer record */
-    CHECK_INT_EQ(c.now_ms - seen_ms, 15000);
-    writes_error(&c, ERR_CONFLICT);
-    CHECK_INT_EQ(c.out.act, LEASE_READ);
-    reads(&c, "2", "other");
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    lease_state_release(&c.state);
+    CHECK_INT_EQ(c->out.act,
+                 LEASE_WRITE); /* without another read: the write is rejected if there is a newer record */
+    CHECK_INT_EQ(c->now_ms - seen_ms, 15000);
+    writes_error(c, ERR_CONFLICT);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+    reads(c, "2", "other");
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
 }
 
-/* What somebody's hand does to the record tells its holder nothing before it renews, or wakes up. */
+/* The holder does not learn of an edit by hand before it renews. */
 TEST(a_record_changed_by_hand_ends_no_lease_early)
 {
     static const struct {
         const char *holder;
         int64_t lasts_ms;
-    } rows[] = {{"", 15000}, {"other", 1000}, {"nobody at all", 1000}};
+    } rows[] = {{"", 15000}, {"other", 1000}, {"unknown", 1000}};
 
     CHECK_ROWS (row, rows) {
         struct candidate c;
@@ -167,299 +159,246 @@ TEST(a_record_changed_by_hand_ends_no_lease_early)
     }
 }
 
-TEST(a_lease_that_is_deleted_stays_with_its_holder)
+TEST_F(candidate, c, a_lease_that_is_deleted_stays_with_its_holder)
 {
-    struct candidate c;
-
-    candidate_init(&c);
-    reads(&c, "1", "other");
-    time_passes(&c, 100);
-    reads_error(&c, ERR_NOT_FOUND);
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    time_passes(&c, 14800);
-    reads_error(&c, ERR_NOT_FOUND);
-    CHECK_INT_EQ(c.out.wait_ms, 100); /* nobody has made it anew */
-    time_passes(&c, c.out.wait_ms);
-    writes_error(&c, ERR_NOT_FOUND);
-    CHECK_INT_EQ(c.out.act, LEASE_READ);
-    reads_error(&c, ERR_NOT_FOUND);
-    CHECK_INT_EQ(c.out.act, LEASE_CREATE);
-    lease_state_release(&c.state);
-
-    takes(&c);
-    time_passes(&c, 2000);
-    writes_error(&c, ERR_NOT_FOUND);
-    reads_error(&c, ERR_NOT_FOUND);
-    CHECK_INT_EQ(c.out.act, LEASE_CREATE);
-    CHECK(!c.out.was_lost);
-    lease_state_release(&c.state);
-
-    candidate_init(&c);
-    reads(&c, "1", "");
-    writes_error(&c, ERR_NOT_FOUND);
-    reads_error(&c, ERR_NOT_FOUND);
-    CHECK_INT_EQ(c.out.act, LEASE_CREATE); /* it was nobody's */
-    lease_state_release(&c.state);
+    reads(c, "1", "other");
+    time_passes(c, 100);
+    reads_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+    time_passes(c, 14800);
+    reads_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.wait_ms, 100); /* its holder has not created it again */
+    time_passes(c, c->out.wait_ms);
+    writes_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+    reads_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.act, LEASE_CREATE);
 }
 
-TEST(a_namespace_that_is_not_there_is_asked_for_now_and_then)
+TEST_F(candidate, c, a_holder_creates_its_deleted_lease_again)
 {
-    struct candidate c;
+    takes(c);
+    time_passes(c, 2000);
+    writes_error(c, ERR_NOT_FOUND);
+    reads_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.act, LEASE_CREATE);
+    CHECK(!c->out.was_lost);
+}
 
-    candidate_init(&c);
+TEST_F(candidate, c, a_released_lease_that_is_deleted_is_created_at_once)
+{
+    reads(c, "1", "");
+    writes_error(c, ERR_NOT_FOUND);
+    reads_error(c, ERR_NOT_FOUND);
+    CHECK_INT_EQ(c->out.act, LEASE_CREATE);
+}
+
+TEST_F(candidate, c, a_missing_namespace_is_retried)
+{
     for (int i = 0; i < 3; i++) {
-        reads_error(&c, ERR_NOT_FOUND);
-        CHECK_INT_EQ(c.out.act, LEASE_CREATE);
-        writes_error(&c, ERR_NOT_FOUND);
-        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-        CHECK_INT_EQ(c.out.wait_ms, c.state.retry_ms);
-        CHECK_INT_EQ(c.state.trouble.kind, ERR_NOT_FOUND);
-        time_passes(&c, c.out.wait_ms);
-        CHECK_INT_EQ(c.out.act, LEASE_READ);
+        reads_error(c, ERR_NOT_FOUND);
+        CHECK_INT_EQ(c->out.act, LEASE_CREATE);
+        writes_error(c, ERR_NOT_FOUND);
+        CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+        CHECK_INT_EQ(c->out.wait_ms, c->state.retry_ms);
+        CHECK_INT_EQ(c->state.trouble.kind, ERR_NOT_FOUND);
+        time_passes(c, c->out.wait_ms);
+        CHECK_INT_EQ(c->out.act, LEASE_READ);
     }
-    reads_error(&c, ERR_NOT_FOUND);
-    sends(&c);
-    writes(&c, "1");
-    CHECK(c.out.has_started);
-    CHECK_INT_EQ(c.state.trouble.kind, ERR_NONE);
-    lease_state_release(&c.state);
+    reads_error(c, ERR_NOT_FOUND);
+    sends(c);
+    writes(c, "1");
+    CHECK(c->out.has_started);
+    CHECK_INT_EQ(c->state.trouble.kind, ERR_NONE);
 }
 
-TEST(a_renewing_holder_is_never_overtaken)
+TEST_F(candidate, c, a_renewing_holder_is_never_overtaken)
 {
     static const char *const versions[] = {"1", "2"};
-    struct candidate c;
 
-    candidate_init(&c);
     for (int i = 0; i < 100; i++) {
-        reads(&c, versions[i % 2], "other");
-        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-        time_passes(&c, 14000);
+        reads(c, versions[i % 2], "other");
+        CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+        time_passes(c, 14000);
     }
-    lease_state_release(&c.state);
 }
 
-TEST(who_leads_is_known_for_as_long_as_a_lease_lasts)
+TEST_F(candidate, c, who_leads_is_known_for_as_long_as_a_lease_lasts)
 {
-    struct candidate c;
-
-    candidate_init(&c);
-    CHECK(!lease_state_is_known(&c.state, c.now_ms)); /* nothing was read yet */
-    reads(&c, "1", "other");
-    CHECK(lease_state_is_known(&c.state, c.now_ms));
+    CHECK(!lease_state_is_known(&c->state, c->now_ms)); /* nothing was read yet */
+    reads(c, "1", "other");
+    CHECK(lease_state_is_known(&c->state, c->now_ms));
     for (int64_t gone_ms = 0; gone_ms < 14000; gone_ms += 2000) {
-        time_passes(&c, 2000);
-        reads_error(&c, ERR_DENIED);
-        CHECK_INT_EQ(c.out.wait_ms, 2000);
-        CHECK_INT_EQ(c.state.trouble.kind, ERR_DENIED);
-        CHECK(lease_state_is_known(&c.state, c.now_ms));
+        time_passes(c, 2000);
+        reads_error(c, ERR_DENIED);
+        CHECK_INT_EQ(c->out.wait_ms, 2000);
+        CHECK_INT_EQ(c->state.trouble.kind, ERR_DENIED);
+        CHECK(lease_state_is_known(&c->state, c->now_ms));
     }
-    time_passes(&c, 2000);
-    reads_error(&c, ERR_DENIED);
-    CHECK(!lease_state_is_known(&c.state, c.now_ms));
-    time_passes(&c, 2000);
-    reads(&c, "9", "other");
-    CHECK(lease_state_is_known(&c.state, c.now_ms));
-    CHECK_INT_EQ(c.state.trouble.kind, ERR_NONE);
-    lease_state_release(&c.state);
+    time_passes(c, 2000);
+    reads_error(c, ERR_DENIED);
+    CHECK(!lease_state_is_known(&c->state, c->now_ms));
+    time_passes(c, 2000);
+    reads(c, "9", "other");
+    CHECK(lease_state_is_known(&c->state, c->now_ms));
+    CHECK_INT_EQ(c->state.trouble.kind, ERR_NONE);
 }
 
-TEST(who_leads_is_not_known_while_a_free_lease_cannot_be_taken)
+TEST_F(candidate, c, who_leads_is_not_known_while_a_free_lease_cannot_be_taken)
 {
-    struct candidate c;
-
-    candidate_init(&c);
     for (int i = 0; i < 2; i++) {
-        reads(&c, "5", "");
-        CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-        CHECK_INT_EQ(c.state.trouble.kind, i ? ERR_DENIED : ERR_NONE); /* a read alone makes nothing well */
-        sends(&c);
-        writes_error(&c, ERR_DENIED);
-        CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-        CHECK(!lease_state_is_known(&c.state, c.now_ms));
-        time_passes(&c, c.out.wait_ms);
+        reads(c, "5", "");
+        CHECK_INT_EQ(c->out.act, LEASE_WRITE);
+        CHECK_INT_EQ(c->state.trouble.kind, i ? ERR_DENIED : ERR_NONE); /* a read alone ends no trouble */
+        sends(c);
+        writes_error(c, ERR_DENIED);
+        CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+        CHECK(!lease_state_is_known(&c->state, c->now_ms));
+        time_passes(c, c->out.wait_ms);
     }
-    reads(&c, "5", "");
-    sends(&c);
-    writes(&c, "6");
-    CHECK(lease_state_is_known(&c.state, c.now_ms));
-    lease_state_release(&c.state);
+    reads(c, "5", "");
+    sends(c);
+    writes(c, "6");
+    CHECK(lease_state_is_known(&c->state, c->now_ms));
 }
 
-TEST(a_released_lease_is_taken_at_once)
+TEST_F(candidate, c, a_released_lease_is_taken_at_once)
 {
-    struct candidate c;
-
-    candidate_init(&c);
-    reads(&c, "5", "");
-    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-    sends(&c);
-    writes(&c, "6");
-    CHECK(c.out.has_started);
-    lease_state_release(&c.state);
+    reads(c, "5", "");
+    CHECK_INT_EQ(c->out.act, LEASE_WRITE);
+    sends(c);
+    writes(c, "6");
+    CHECK(c->out.has_started);
 }
 
-TEST(of_two_takers_the_slower_one_looks_again)
+TEST_F(candidate, c, of_two_takers_the_slower_one_looks_again)
 {
-    struct candidate c;
-
-    candidate_init(&c);
-    reads(&c, "5", "");
-    sends(&c);
-    writes_error(&c, ERR_CONFLICT);
-    CHECK_INT_EQ(c.state.trouble.kind, ERR_NONE);
-    CHECK_INT_EQ(c.out.act, LEASE_READ);
-    reads(&c, "6", "other");
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    CHECK(!lease_state_is_held(&c.state, c.now_ms));
-    lease_state_release(&c.state);
+    reads(c, "5", "");
+    sends(c);
+    writes_error(c, ERR_CONFLICT);
+    CHECK_INT_EQ(c->state.trouble.kind, ERR_NONE);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+    reads(c, "6", "other");
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+    CHECK(!lease_state_is_held(&c->state, c->now_ms));
 }
 
-TEST(without_renewal_it_is_lost_at_the_deadline)
+TEST_F(candidate, c, without_renewal_it_is_lost_at_the_deadline)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, 2000);
-    sends(&c);
-    c.now_ms += 5000;
-    writes_error(&c, ERR_IO);
-    CHECK(!c.out.was_lost);
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    CHECK_INT_EQ(c.out.wait_ms, 500);
-    time_passes(&c, c.out.wait_ms);
-    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-    sends(&c);
-    CHECK_INT_EQ(lease_request_timeout_ms(&c.state, c.now_ms), 2500);
-    time_passes(&c, 2500); /* the deadline comes while it is in flight */
-    CHECK(c.out.was_lost);
-    CHECK_INT_EQ(c.out.act, LEASE_READ);
-    CHECK(!lease_state_is_held(&c.state, c.now_ms));
-    lease_state_release(&c.state);
+    takes(c);
+    time_passes(c, 2000);
+    sends(c);
+    c->now_ms += 5000;
+    writes_error(c, ERR_IO);
+    CHECK(!c->out.was_lost);
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
+    CHECK_INT_EQ(c->out.wait_ms, 500);
+    time_passes(c, c->out.wait_ms);
+    CHECK_INT_EQ(c->out.act, LEASE_WRITE);
+    sends(c);
+    CHECK_INT_EQ(lease_request_timeout_ms(&c->state, c->now_ms), 2500);
+    time_passes(c, 2500); /* the deadline comes while it is in flight */
+    CHECK(c->out.was_lost);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+    CHECK(!lease_state_is_held(&c->state, c->now_ms));
 }
 
-TEST(a_server_that_takes_seconds_for_each_answer_keeps_its_leader)
+TEST_F(candidate, c, a_slow_server_keeps_its_leader)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, c.out.wait_ms);
+    takes(c);
+    time_passes(c, c->out.wait_ms);
     for (int i = 0; i < 10; i++) {
-        CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-        sends(&c);
-        CHECK(lease_request_timeout_ms(&c.state, c.now_ms) >= 4900);
-        c.now_ms += 4900;
-        writes(&c, "2");
-        CHECK_INT_EQ(c.out.wait_ms, 0);
-        CHECK(lease_state_is_held(&c.state, c.now_ms));
-        time_passes(&c, c.out.wait_ms);
+        CHECK_INT_EQ(c->out.act, LEASE_WRITE);
+        sends(c);
+        CHECK(lease_request_timeout_ms(&c->state, c->now_ms) >= 4900);
+        c->now_ms += 4900;
+        writes(c, "2");
+        CHECK_INT_EQ(c->out.wait_ms, 0);
+        CHECK(lease_state_is_held(&c->state, c->now_ms));
+        time_passes(c, c->out.wait_ms);
     }
-    lease_state_release(&c.state);
 }
 
-TEST(who_stands_by_asks_again_where_no_answer_comes)
+TEST_F(candidate, c, a_standby_has_the_full_time_for_a_request)
 {
-    struct candidate c;
-
-    candidate_init(&c);
-    CHECK_INT_EQ(lease_request_timeout_ms(&c.state, c.now_ms), 5000);
-    lease_state_release(&c.state);
+    CHECK_INT_EQ(lease_request_timeout_ms(&c->state, c->now_ms), 5000);
 }
 
-TEST(a_retry_never_sleeps_past_the_deadline)
+TEST_F(candidate, c, a_retry_never_sleeps_past_the_deadline)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, 8500);
-    sends(&c);
-    c.now_ms += 1200;
-    writes_error(&c, ERR_IO);
-    CHECK_INT_EQ(c.out.wait_ms, 300);
-    lease_state_release(&c.state);
+    takes(c);
+    time_passes(c, 8500);
+    sends(c);
+    c->now_ms += 1200;
+    writes_error(c, ERR_IO);
+    CHECK_INT_EQ(c->out.wait_ms, 300);
 }
 
-TEST(a_renewal_of_unknown_outcome_heals)
+TEST_F(candidate, c, a_renewal_of_unknown_outcome_heals)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, 2000);
-    sends(&c);
-    writes_error(&c, ERR_IO); /* it had arrived */
-    time_passes(&c, 2000);
-    sends(&c);
-    writes_error(&c, ERR_CONFLICT);
-    CHECK_INT_EQ(c.out.act, LEASE_READ);
-    reads(&c, "2", "me");
-    CHECK_INT_EQ(c.out.act, LEASE_WRITE);
-    CHECK(!c.out.was_lost);
-    sends(&c);
-    writes(&c, "3");
-    CHECK(!c.out.has_started);
-    CHECK(lease_state_is_held(&c.state, c.now_ms + 9999));
-    lease_state_release(&c.state);
+    takes(c);
+    time_passes(c, 2000);
+    sends(c);
+    writes_error(c, ERR_IO); /* it had arrived */
+    time_passes(c, 2000);
+    sends(c);
+    writes_error(c, ERR_CONFLICT);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+    reads(c, "2", "me");
+    CHECK_INT_EQ(c->out.act, LEASE_WRITE);
+    CHECK(!c->out.was_lost);
+    sends(c);
+    writes(c, "3");
+    CHECK(!c->out.has_started);
+    CHECK(lease_state_is_held(&c->state, c->now_ms + 9999));
 }
 
-TEST(another_holder_ends_it_at_once)
+TEST_F(candidate, c, another_holder_ends_it_at_once)
 {
-    struct candidate c;
-
-    takes(&c);
-    time_passes(&c, 2000);
-    sends(&c);
-    writes_error(&c, ERR_CONFLICT);
-    reads(&c, "9", "thief");
-    CHECK(c.out.was_lost);
-    CHECK_INT_EQ(c.out.act, LEASE_WAIT);
-    lease_state_release(&c.state);
+    takes(c);
+    time_passes(c, 2000);
+    sends(c);
+    writes_error(c, ERR_CONFLICT);
+    reads(c, "9", "thief");
+    CHECK(c->out.was_lost);
+    CHECK_INT_EQ(c->out.act, LEASE_WAIT);
 }
 
-TEST(a_late_answer_does_not_start_a_lease_that_is_over)
+TEST_F(candidate, c, a_late_answer_does_not_start_a_lease_that_is_over)
 {
-    struct candidate c;
-
-    candidate_init(&c);
-    reads(&c, "5", "");
-    sends(&c);
-    c.now_ms += 10000;
-    writes(&c, "6");
-    CHECK(!c.out.has_started);
-    CHECK(!lease_state_is_held(&c.state, c.now_ms));
-    lease_state_release(&c.state);
+    reads(c, "5", "");
+    sends(c);
+    c->now_ms += 10000;
+    writes(c, "6");
+    CHECK(!c->out.has_started);
+    CHECK(!lease_state_is_held(&c->state, c->now_ms));
 }
 
 /* Both come in one turn of the event loop when the process was stopped for longer. */
-TEST(a_lease_that_is_lost_is_not_started_again_by_the_answer_that_came_too_late)
+TEST_F(candidate, c, a_lease_that_is_lost_is_not_started_again_by_the_answer_that_came_too_late)
 {
-    struct candidate c;
-
-    takes(&c);
-    c.now_ms += 9000;
-    sends(&c);
-    c.now_ms += 1500;
-    writes(&c, "2");
-    CHECK(c.out.was_lost);
-    CHECK(!c.out.has_started);
-    CHECK(!lease_state_is_held(&c.state, c.now_ms));
-    lease_state_release(&c.state);
+    takes(c);
+    c->now_ms += 9000;
+    sends(c);
+    c->now_ms += 1500;
+    writes(c, "2");
+    CHECK(c->out.was_lost);
+    CHECK(!c->out.has_started);
+    CHECK(!lease_state_is_held(&c->state, c->now_ms));
 }
 
-TEST(leaving_gives_it_back)
+TEST_F(candidate, c, leaving_gives_it_back)
 {
-    struct candidate c;
-
-    takes(&c);
-    lease_begin_release(&c.state, false, &c.out);
-    CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
-    CHECK(!lease_state_is_held(&c.state, c.now_ms));
-    writes_error(&c, ERR_CONFLICT);
-    CHECK_INT_EQ(c.out.act, LEASE_READ);
-    reads(&c, "2", "me");
-    CHECK_INT_EQ(c.out.act, LEASE_RELEASE);
-    answers(&c, "3", "");
-    CHECK_INT_EQ(c.out.act, LEASE_END);
-    lease_state_release(&c.state);
+    takes(c);
+    lease_begin_release(&c->state, false, &c->out);
+    CHECK_INT_EQ(c->out.act, LEASE_RELEASE);
+    CHECK(!lease_state_is_held(&c->state, c->now_ms));
+    writes_error(c, ERR_CONFLICT);
+    CHECK_INT_EQ(c->out.act, LEASE_READ);
+    reads(c, "2", "me");
+    CHECK_INT_EQ(c->out.act, LEASE_RELEASE);
+    answers(c, "3", "");
+    CHECK_INT_EQ(c->out.act, LEASE_END);
 }
 
 TEST(leaving_gives_back_what_is_being_taken)
@@ -489,20 +428,19 @@ TEST(leaving_gives_back_what_is_being_taken)
     }
 }
 
-TEST(leaving_touches_nothing_that_is_not_ours)
+TEST_F(candidate, c, a_standby_has_nothing_to_release)
 {
-    struct candidate c;
+    lease_begin_release(&c->state, false, &c->out);
+    CHECK_INT_EQ(c->out.act, LEASE_END);
+}
 
-    candidate_init(&c);
-    lease_begin_release(&c.state, false, &c.out);
-    CHECK_INT_EQ(c.out.act, LEASE_END);
-    lease_state_release(&c.state);
-    takes(&c);
-    lease_begin_release(&c.state, false, &c.out);
-    writes_error(&c, ERR_CONFLICT);
-    reads(&c, "9", "other");
-    CHECK_INT_EQ(c.out.act, LEASE_END);
-    lease_state_release(&c.state);
+TEST_F(candidate, c, a_lease_of_another_holder_is_not_released)
+{
+    takes(c);
+    lease_begin_release(&c->state, false, &c->out);
+    writes_error(c, ERR_CONFLICT);
+    reads(c, "9", "other");
+    CHECK_INT_EQ(c->out.act, LEASE_END);
 }
 
 TEST(records_are_read_with_limits)
@@ -523,7 +461,7 @@ TEST(records_are_read_with_limits)
          true, "", 15000, 6},
         {"{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\"},\"spec\":{\"leaseTransitions\":"
          "2147483647}}",
-         true, "", 15000, 0}, /* the API server takes no greater one */
+         true, "", 15000, 0}, /* the API server accepts no greater one */
         {"{\"kind\":\"Lease\",\"metadata\":{}}", false, NULL, 0, 0},
         {"{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"1\"}}", false, NULL, 0, 0},
     };
@@ -540,6 +478,28 @@ TEST(records_are_read_with_limits)
         CHECK_INT_EQ(record.duration_ms, row->duration_ms);
         CHECK_INT_EQ(record.transitions, row->transitions);
     }
+}
+
+TEST(a_standby_knows_what_the_holder_tells)
+{
+    struct err err = {0};
+    AUTO(json)
+    cJSON *doc = json_parse(
+        SLICE_LIT("{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"1\",\"annotations\":{\"" LEASE_NOTE
+                  "\":\"64\"}},\"spec\":{\"holderIdentity\":\"other\"}}"),
+        &err);
+    struct lease_record record;
+    struct lease_state state;
+    struct lease_output out;
+
+    lease_state_init(&state, "self");
+    CHECK(lease_record_read(doc, &record));
+    lease_on_read(&state, &record, &NONE, 0, &out);
+    CHECK_STR_EQ(state.other_note, "64");
+    record.note = "128";
+    lease_on_read(&state, &record, &NONE, 1000, &out);
+    CHECK_STR_EQ(state.other_note, "128");
+    lease_state_release(&state);
 }
 
 /* Two candidates on one record, with answers lost at random: never do both believe that they hold it. */
@@ -600,7 +560,7 @@ TEST(two_candidates_never_hold_it_together)
             break;
         case LEASE_RELEASE:
         case LEASE_END:
-            CHECK_FAIL("nobody leaves here");
+            CHECK_FAIL("no candidate was told to leave");
         }
     }
     CHECK(exists);

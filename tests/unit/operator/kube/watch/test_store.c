@@ -108,98 +108,75 @@ static void check_log(struct world *world, const char *want)
     str_clear(&world->log);
 }
 
-TEST(changes_are_reported_with_both_sides)
+TEST_F(world, world, changes_are_reported_with_both_sides)
 {
-    struct world world;
-
-    world_init(&world);
-    CHECK(put(&world, "a", "1", "1", "x"));
-    check_log(&world, "n/a(1) ->x;");
-    CHECK(put(&world, "a", "1", "2", "y"));
-    check_log(&world, "n/a(1) x>y;");
-    CHECK(put(&world, "a", "1", "2", "y")); /* a replay */
-    check_log(&world, "");
-    CHECK_STR_EQ(text_of(store_view(world.store, "n", "a")), "y");
-    CHECK_INT_EQ(store_count(world.store), 1);
-    gone(&world, "a", "1", "last");
-    check_log(&world, "n/a(1) last>-;");
-    CHECK(store_view(world.store, "n", "a") == NULL);
-    gone(&world, "a", "1", "last"); /* a replay */
-    check_log(&world, "");
-    world_release(&world);
+    CHECK(put(world, "a", "1", "1", "x"));
+    check_log(world, "n/a(1) ->x;");
+    CHECK(put(world, "a", "1", "2", "y"));
+    check_log(world, "n/a(1) x>y;");
+    CHECK(put(world, "a", "1", "2", "y")); /* a replay */
+    check_log(world, "");
+    CHECK_STR_EQ(text_of(store_view(world->store, "n", "a")), "y");
+    CHECK_INT_EQ(store_count(world->store), 1);
+    gone(world, "a", "1", "last");
+    check_log(world, "n/a(1) last>-;");
+    CHECK(store_view(world->store, "n", "a") == NULL);
+    gone(world, "a", "1", "last"); /* a replay */
+    check_log(world, "");
 }
 
-TEST(another_uid_is_another_object)
+TEST_F(world, world, another_uid_is_another_object)
 {
-    struct world world;
-
-    world_init(&world);
-    put(&world, "a", "1", "1", "x");
-    put(&world, "a", "2", "2", "y");
-    check_log(&world, "n/a(1) ->x;n/a(1) x>- unseen;n/a(2) ->y;");
-    gone(&world, "a", "1", "old"); /* the first one's end comes late */
-    check_log(&world, "");
-    CHECK_INT_EQ(store_count(world.store), 1);
-    world_release(&world);
+    put(world, "a", "1", "1", "x");
+    put(world, "a", "2", "2", "y");
+    check_log(world, "n/a(1) ->x;n/a(1) x>- unseen;n/a(2) ->y;");
+    gone(world, "a", "1", "old"); /* the first one's end comes late */
+    check_log(world, "");
+    CHECK_INT_EQ(store_count(world->store), 1);
 }
 
-TEST(a_listing_removes_what_it_does_not_show)
+TEST_F(world, world, a_listing_removes_what_it_does_not_show)
 {
-    struct world world;
-
-    world_init(&world);
-    put(&world, "a", "1", "1", "x");
-    put(&world, "b", "2", "1", "x");
-    put(&world, "c", "3", "1", "x");
-    str_clear(&world.log);
-    store_list_begin(world.store);
-    put(&world, "b", "2", "1", "x");
-    put(&world, "d", "4", "4", "new");
-    check_log(&world, "n/d(4) ->new;");
-    store_list_end(world.store);
-    check_log(&world, "n/a(1) x>- unseen;n/c(3) x>- unseen;");
-    world_release(&world);
+    put(world, "a", "1", "1", "x");
+    put(world, "b", "2", "1", "x");
+    put(world, "c", "3", "1", "x");
+    str_clear(&world->log);
+    store_list_begin(world->store);
+    put(world, "b", "2", "1", "x");
+    put(world, "d", "4", "4", "new");
+    check_log(world, "n/d(4) ->new;");
+    store_list_end(world->store);
+    check_log(world, "n/a(1) x>- unseen;n/c(3) x>- unseen;");
 }
 
-TEST(an_unfinished_listing_removes_nothing)
+TEST_F(world, world, an_unfinished_listing_removes_nothing)
 {
-    struct world world;
-
-    world_init(&world);
-    put(&world, "a", "1", "1", "x");
-    put(&world, "b", "2", "1", "x");
-    store_list_begin(world.store);
-    put(&world, "a", "1", "1", "x");
-    store_list_begin(world.store);
-    put(&world, "b", "2", "1", "x");
-    str_clear(&world.log);
-    store_list_end(world.store);
-    check_log(&world, "n/a(1) x>- unseen;");
-    world_release(&world);
+    put(world, "a", "1", "1", "x");
+    put(world, "b", "2", "1", "x");
+    store_list_begin(world->store);
+    put(world, "a", "1", "1", "x");
+    store_list_begin(world->store);
+    put(world, "b", "2", "1", "x");
+    str_clear(&world->log);
+    store_list_end(world->store);
+    check_log(world, "n/a(1) x>- unseen;");
 }
 
-TEST(what_loses_interest_is_gone)
+TEST_F(world, world, what_loses_interest_is_gone)
 {
-    struct world world;
-
-    world_init(&world);
-    CHECK(!put(&world, "a", "1", "1", "ignore"));
-    check_log(&world, "");
-    put(&world, "a", "1", "2", "x");
-    CHECK(!put(&world, "a", "1", "3", "ignore"));
-    check_log(&world, "n/a(1) ->x;n/a(1) x>-;");
-    world_release(&world);
+    CHECK(!put(world, "a", "1", "1", "ignore"));
+    check_log(world, "");
+    put(world, "a", "1", "2", "x");
+    CHECK(!put(world, "a", "1", "3", "ignore"));
+    check_log(world, "n/a(1) ->x;n/a(1) x>-;");
 }
 
-TEST(items_without_a_name_are_refused)
+TEST_F(world, world, items_without_a_name_are_refused)
 {
-    struct world world;
     AUTO(json) cJSON *nothing = json_object();
 
-    world_init(&world);
-    CHECK(!store_put(world.store, nothing));
-    CHECK(!store_delete(world.store, nothing));
-    world_release(&world);
+    CHECK(!store_put(world->store, nothing));
+    CHECK(!store_delete(world->store, nothing));
 }
 
 static void put_owned(struct world *world, const char *name, const char *version, const char *owner)
@@ -219,40 +196,33 @@ static void check_owned(const struct world *world, const char *owner, const char
     CHECK_STR_EQ(str_text(&got), want);
 }
 
-TEST(the_index_follows_the_views)
+TEST_F(world, world, the_index_follows_the_views)
 {
-    struct world world;
-
-    world_init(&world);
-    put_owned(&world, "a", "1", "j");
-    put_owned(&world, "b", "1", "k");
-    put_owned(&world, "c", "1", "j");
-    put_owned(&world, "d", "1", NULL);
-    check_owned(&world, "j", "a c ");
-    check_owned(&world, "k", "b ");
-    put_owned(&world, "b", "2", "j");
-    check_owned(&world, "j", "a c b ");
-    check_owned(&world, "k", "");
-    put_owned(&world, "c", "2", NULL);
-    check_owned(&world, "j", "a b ");
-    gone(&world, "a", "a", "x");
-    gone(&world, "b", "b", "x");
-    check_owned(&world, "j", "");
-    world_release(&world);
+    put_owned(world, "a", "1", "j");
+    put_owned(world, "b", "1", "k");
+    put_owned(world, "c", "1", "j");
+    put_owned(world, "d", "1", NULL);
+    check_owned(world, "j", "a c ");
+    check_owned(world, "k", "b ");
+    put_owned(world, "b", "2", "j");
+    check_owned(world, "j", "a c b ");
+    check_owned(world, "k", "");
+    put_owned(world, "c", "2", NULL);
+    check_owned(world, "j", "a b ");
+    gone(world, "a", "a", "x");
+    gone(world, "b", "b", "x");
+    check_owned(world, "j", "");
 }
 
-TEST(walking_meets_every_item_in_order)
+TEST_F(world, world, walking_meets_every_item_in_order)
 {
-    struct world world;
     AUTO(str) struct str got = {0};
 
-    world_init(&world);
-    put(&world, "c", "1", "1", "x");
-    put(&world, "a", "2", "1", "x");
-    put(&world, "b", "3", "1", "x");
-    put(&world, "a", "2", "2", "y");
-    for (const struct store_item *at = store_first(world.store); at != NULL; at = store_next(at))
+    put(world, "c", "1", "1", "x");
+    put(world, "a", "2", "1", "x");
+    put(world, "b", "3", "1", "x");
+    put(world, "a", "2", "2", "y");
+    for (const struct store_item *at = store_first(world->store); at != NULL; at = store_next(at))
         str_addf(&got, "%s ", at->key);
     CHECK_STR_EQ(str_text(&got), "n/c n/a n/b ");
-    world_release(&world);
 }

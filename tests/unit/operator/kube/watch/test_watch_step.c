@@ -14,6 +14,11 @@ static void world_init(struct world *w)
     watch_state_init(&w->state, "Pod");
 }
 
+static void world_release(struct world *w)
+{
+    watch_state_release(&w->state);
+}
+
 static void feed(struct world *w, struct watch_input input)
 {
     if (input.retry_after_ms == 0)
@@ -82,7 +87,6 @@ static void check_query(struct world *w, const char *want)
 
 static void follows(struct world *w)
 {
-    world_init(w);
     sends(w);
     CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
     event(w, LIST_END("10"));
@@ -91,7 +95,6 @@ static void follows(struct world *w)
 
 static void pages(struct world *w)
 {
-    world_init(w);
     sends(w);
     closed(w, ERR_INVALID, 422, -1);
     CHECK_INT_EQ(w->out.wait_ms, 0);
@@ -99,46 +102,39 @@ static void pages(struct world *w)
     CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
 }
 
-TEST(a_streamed_list_becomes_a_watch)
+TEST_F(world, w, a_streamed_list_becomes_a_watch)
 {
-    struct world w;
-
-    world_init(&w);
-    sends(&w);
-    check_query(&w,
+    sends(w);
+    check_query(w,
                 STREAM_QUERY "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=300&");
-    event(&w, ADDED("7"));
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_PUT);
-    CHECK_STR_EQ(w.state.position, NULL); /* an unfinished list is no position */
-    CHECK(!w.state.is_listed);
-    event(&w, LIST_END("10"));
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_END);
-    CHECK(!w.out.finish);
-    CHECK(w.state.is_listed);
-    CHECK_STR_EQ(w.state.position, "10");
-    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=300&");
-    watch_state_release(&w.state);
+    event(w, ADDED("7"));
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_PUT);
+    CHECK_STR_EQ(w->state.position, NULL); /* an unfinished list is no position */
+    CHECK(!w->state.is_listed);
+    event(w, LIST_END("10"));
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_END);
+    CHECK(!w->out.finish);
+    CHECK(w->state.is_listed);
+    CHECK_STR_EQ(w->state.position, "10");
+    check_query(w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=300&");
 }
 
-TEST(events_move_the_position)
+TEST_F(world, w, events_move_the_position)
 {
-    struct world w;
-
-    follows(&w);
-    event(&w, ADDED("11"));
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_PUT);
-    CHECK_STR_EQ(w.state.position, "11");
-    event(&w, BOOKMARK("30"));
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
-    CHECK_STR_EQ(w.state.position, "30");
-    event(&w,
+    follows(w);
+    event(w, ADDED("11"));
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_PUT);
+    CHECK_STR_EQ(w->state.position, "11");
+    event(w, BOOKMARK("30"));
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_NONE);
+    CHECK_STR_EQ(w->state.position, "30");
+    event(w,
           "{\"type\":\"DELETED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"31\"}}}");
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_DELETE);
-    CHECK_STR_EQ(w.state.position, "31");
-    watch_state_release(&w.state);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_DELETE);
+    CHECK_STR_EQ(w->state.position, "31");
 }
 
-TEST(unexpected_events_are_skipped)
+TEST_F(world, w, unexpected_events_are_skipped)
 {
     static const char *const rows[] = {
         "{}",
@@ -148,52 +144,45 @@ TEST(unexpected_events_are_skipped)
         "{\"type\":\"RENAMED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"99\"}}}",
         "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\"}}",
     };
-    struct world w;
 
-    follows(&w);
+    follows(w);
     CHECK_ROWS (row, rows) {
-        event(&w, *row);
-        CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_SKIP);
-        CHECK(!w.out.finish);
-        CHECK_STR_EQ(w.state.position, "10");
+        event(w, *row);
+        CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_SKIP);
+        CHECK(!w->out.finish);
+        CHECK_STR_EQ(w->state.position, "10");
     }
-    watch_state_release(&w.state);
 }
 
-TEST(the_normal_end_of_a_watch_is_no_trouble)
+TEST_F(world, w, the_normal_end_of_a_watch_is_no_trouble)
 {
-    struct world w;
-
-    follows(&w);
-    w.now_ms += 300000;
-    closed(&w, ERR_NONE, 0, -1);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    sends(&w);
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE); /* no list */
-    watch_state_release(&w.state);
+    follows(w);
+    w->now_ms += 300000;
+    closed(w, ERR_NONE, 0, -1);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    sends(w);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_NONE); /* no list */
 }
 
-TEST(a_watch_that_ends_at_once_is_asked_with_growing_patience)
+TEST_F(world, w, a_watch_that_ends_at_once_is_asked_with_growing_patience)
 {
-    struct world w;
     int64_t last_ms = 0;
 
-    follows(&w);
+    follows(w);
     for (int i = 0; i < 5; i++) {
-        sends(&w);
-        w.now_ms += 10;
-        closed(&w, ERR_NONE, 0, -1);
-        CHECK(w.out.wait_ms > last_ms);
-        last_ms = w.out.wait_ms;
+        sends(w);
+        w->now_ms += 10;
+        closed(w, ERR_NONE, 0, -1);
+        CHECK(w->out.wait_ms > last_ms);
+        last_ms = w->out.wait_ms;
     }
-    CHECK_STR_EQ(w.state.position, "10");
-    sends(&w);
-    event(&w, ADDED("11"));
-    closed(&w, ERR_NONE, 0, -1); /* cut in the middle, with something to show: go on at once */
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    watch_state_release(&w.state);
+    CHECK_STR_EQ(w->state.position, "10");
+    sends(w);
+    event(w, ADDED("11"));
+    closed(w, ERR_NONE, 0, -1); /* cut in the middle, with something to show: go on at once */
+    CHECK_INT_EQ(w->out.wait_ms, 0);
 }
 
 TEST(trouble_keeps_the_position)
@@ -211,6 +200,7 @@ TEST(trouble_keeps_the_position)
     CHECK_ROWS (row, rows) {
         struct world w;
 
+        world_init(&w);
         follows(&w);
         closed(&w, row->kind, row->code, row->retry_after_ms);
         CHECK(w.out.wait_ms >= row->at_least_ms);
@@ -224,132 +214,115 @@ TEST(trouble_keeps_the_position)
     }
 }
 
-TEST(an_expired_position_is_listed_again)
+TEST_F(world, w, an_expired_position_is_listed_again)
 {
-    struct world w;
-
-    follows(&w);
-    closed(&w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
-    CHECK_STR_EQ(w.state.position, NULL);
-    CHECK_INT_EQ(w.state.expirations, 1);
-    sends(&w);
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_BEGIN);
-    event(&w, LIST_END("50"));
-    closed(&w, ERR_GONE, 410, -1); /* again, before any event: not without end */
-    CHECK(w.out.wait_ms > 0);
-    watch_state_release(&w.state);
+    follows(w);
+    closed(w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
+    CHECK_STR_EQ(w->state.position, NULL);
+    CHECK_INT_EQ(w->state.expirations, 1);
+    sends(w);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
+    event(w, LIST_END("50"));
+    closed(w, ERR_GONE, 410, -1); /* again, before any event: not without end */
+    CHECK(w->out.wait_ms > 0);
 }
 
-TEST(error_events_mean_what_their_status_says)
+TEST_F(world, w, an_expired_position_in_an_error_event_is_listed_again)
 {
-    struct world w;
-
-    follows(&w);
-    event(&w, ERROR_EVENT("410"));
-    CHECK(w.out.finish);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    CHECK_STR_EQ(w.state.position, NULL);
-    watch_state_release(&w.state);
-
-    follows(&w);
-    event(&w, "{\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":9}}}");
-    CHECK(w.out.finish);
-    CHECK_INT_EQ(w.out.wait_ms, 9000);
-    CHECK_STR_EQ(w.state.position, "10");
-    watch_state_release(&w.state);
-
-    follows(&w);
-    event(&w, "{\"type\":\"ERROR\"}");
-    CHECK(w.out.finish);
-    CHECK(w.out.wait_ms > 0);
-    CHECK_STR_EQ(w.state.position, "10");
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, ERROR_EVENT("410"));
+    CHECK(w->out.finish);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK_STR_EQ(w->state.position, NULL);
 }
 
-TEST(a_position_from_the_future_is_given_up)
+TEST_F(world, w, an_error_event_says_when_to_retry)
 {
-    struct world w;
-
-    follows(&w);
-    event(&w, "{\"type\":\"ERROR\",\"object\":{\"code\":504,\"message\":\"Timeout: Too large resource "
-              "version: 9\"}}");
-    CHECK_STR_EQ(w.state.position, NULL);
-    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, "{\"type\":\"ERROR\",\"object\":{\"code\":429,\"details\":{\"retryAfterSeconds\":9}}}");
+    CHECK(w->out.finish);
+    CHECK_INT_EQ(w->out.wait_ms, 9000);
+    CHECK_STR_EQ(w->state.position, "10");
 }
 
-TEST(a_401_renews_the_credentials_once)
+TEST_F(world, w, an_error_event_without_a_status_is_retried)
 {
-    struct world w;
-
-    follows(&w);
-    closed(&w, ERR_DENIED, 401, -1);
-    CHECK(w.out.renew);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    closed(&w, ERR_DENIED, 401, -1);
-    CHECK(!w.out.renew);
-    CHECK(w.out.wait_ms >= 1000);
-    sends(&w);
-    event(&w, ADDED("11"));
-    closed(&w, ERR_DENIED, 401, -1);
-    CHECK(w.out.renew);
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, "{\"type\":\"ERROR\"}");
+    CHECK(w->out.finish);
+    CHECK(w->out.wait_ms > 0);
+    CHECK_STR_EQ(w->state.position, "10");
 }
 
-TEST(a_refused_stream_falls_back_to_pages)
+TEST_F(world, w, a_position_from_the_future_is_given_up)
 {
-    struct world w;
-
-    pages(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    check_query(&w, "labelSelector=a=b&limit=500&");
-    page(&w, PAGE("20", "t1"));
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    CHECK(!w.state.is_listed);
-    sends(&w);
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
-    check_query(&w, "labelSelector=a=b&limit=500&continue=t1&");
-    page(&w, PAGE("21", ""));
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_END);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    CHECK_STR_EQ(w.state.position, "20"); /* of the first page: nothing is missed */
-    CHECK_INT_EQ(w.state.phase, WATCH_FOLLOW);
-    closed(&w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);        /* it stays refused */
-    check_query(&w, "labelSelector=a=b&limit=500&"); /* the most recent, not any */
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, "{\"type\":\"ERROR\",\"object\":{\"code\":504,\"message\":\"Timeout: Too large resource "
+             "version: 9\"}}");
+    CHECK_STR_EQ(w->state.position, NULL);
+    CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
 }
 
-TEST(an_expired_page_restarts_the_list_in_one_piece)
+TEST_F(world, w, a_401_renews_the_credentials_once)
 {
-    struct world w;
-
-    pages(&w);
-    page(&w, PAGE("20", "t1"));
-    sends(&w);
-    closed(&w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    check_query(&w, "labelSelector=a=b&");
-    sends(&w);
-    CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_LIST_BEGIN);
-    page(&w, PAGE("30", ""));
-    CHECK_STR_EQ(w.state.position, "30");
-    watch_state_release(&w.state);
+    follows(w);
+    closed(w, ERR_DENIED, 401, -1);
+    CHECK(w->out.renew);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    closed(w, ERR_DENIED, 401, -1);
+    CHECK(!w->out.renew);
+    CHECK(w->out.wait_ms >= 1000);
+    sends(w);
+    event(w, ADDED("11"));
+    closed(w, ERR_DENIED, 401, -1);
+    CHECK(w->out.renew);
 }
 
-TEST(a_broken_page_is_asked_again)
+TEST_F(world, w, a_refused_stream_falls_back_to_pages)
 {
-    struct world w;
+    pages(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    check_query(w, "labelSelector=a=b&limit=500&");
+    page(w, PAGE("20", "t1"));
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK(!w->state.is_listed);
+    sends(w);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_NONE);
+    check_query(w, "labelSelector=a=b&limit=500&continue=t1&");
+    page(w, PAGE("21", ""));
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_END);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK_STR_EQ(w->state.position, "20"); /* of the first page: nothing is missed */
+    CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
+    closed(w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);      /* it stays refused */
+    check_query(w, "labelSelector=a=b&limit=500&"); /* the most recent, not any */
+}
 
-    pages(&w);
-    page(&w, PAGE("20", "t1"));
-    sends(&w);
-    closed(&w, ERR_IO, 56, -1);
-    CHECK(w.out.wait_ms > 0);
-    check_query(&w, "labelSelector=a=b&limit=500&continue=t1&");
-    watch_state_release(&w.state);
+TEST_F(world, w, an_expired_page_restarts_the_list_in_one_piece)
+{
+    pages(w);
+    page(w, PAGE("20", "t1"));
+    sends(w);
+    closed(w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    check_query(w, "labelSelector=a=b&");
+    sends(w);
+    CHECK_INT_EQ(w->out.effect, WATCH_EFFECT_LIST_BEGIN);
+    page(w, PAGE("30", ""));
+    CHECK_STR_EQ(w->state.position, "30");
+}
+
+TEST_F(world, w, a_broken_page_is_asked_again)
+{
+    pages(w);
+    page(w, PAGE("20", "t1"));
+    sends(w);
+    closed(w, ERR_IO, 56, -1);
+    CHECK(w->out.wait_ms > 0);
+    check_query(w, "labelSelector=a=b&limit=500&continue=t1&");
 }
 
 TEST(pages_that_are_no_lists_complete_nothing)
@@ -364,6 +337,7 @@ TEST(pages_that_are_no_lists_complete_nothing)
     CHECK_ROWS (row, rows) {
         struct world w;
 
+        world_init(&w);
         pages(&w);
         page(&w, *row);
         CHECK_INT_EQ(w.out.effect, WATCH_EFFECT_NONE);
@@ -374,38 +348,30 @@ TEST(pages_that_are_no_lists_complete_nothing)
     }
 }
 
-TEST(a_streamed_list_without_an_end_becomes_pages_for_once)
+TEST_F(world, w, a_streamed_list_without_an_end_becomes_pages_for_once)
 {
-    struct world w;
-
-    world_init(&w);
-    sends(&w);
-    event(&w, ADDED("7"));
-    feed(&w, (struct watch_input){.what = WATCH_INPUT_IDLE});
-    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
-    sends(&w);
-    page(&w, PAGE("20", ""));
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    closed(&w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
-    watch_state_release(&w.state);
+    sends(w);
+    event(w, ADDED("7"));
+    feed(w, (struct watch_input){.what = WATCH_INPUT_IDLE});
+    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
+    sends(w);
+    page(w, PAGE("20", ""));
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    closed(w, ERR_GONE, 410, -1);
+    CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
 }
 
-TEST(a_streamed_list_that_keeps_breaking_becomes_pages)
+TEST_F(world, w, a_streamed_list_that_keeps_breaking_becomes_pages)
 {
-    struct world w;
-
-    world_init(&w);
     for (int i = 0; i < 3; i++) {
-        CHECK_INT_EQ(w.state.phase, WATCH_STREAM_LIST);
-        sends(&w);
-        event(&w, ADDED("7"));
-        closed(&w, ERR_NONE, 0, -1);
-        CHECK(w.out.wait_ms > 0);
+        CHECK_INT_EQ(w->state.phase, WATCH_STREAM_LIST);
+        sends(w);
+        event(w, ADDED("7"));
+        closed(w, ERR_NONE, 0, -1);
+        CHECK(w->out.wait_ms > 0);
     }
-    CHECK_INT_EQ(w.state.phase, WATCH_PAGES);
-    watch_state_release(&w.state);
+    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);
 }
 
 static void falls_silent(struct world *w)
@@ -416,15 +382,12 @@ static void falls_silent(struct world *w)
     CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
 }
 
-TEST(a_silent_watch_goes_on_from_its_position)
+TEST_F(world, w, a_silent_watch_goes_on_from_its_position)
 {
-    struct world w;
-
-    follows(&w);
-    event(&w, BOOKMARK("10"));
-    falls_silent(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, BOOKMARK("10"));
+    falls_silent(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
 }
 
 static void settles(struct world *w)
@@ -433,95 +396,76 @@ static void settles(struct world *w)
     CHECK_INT_EQ(w->out.wait_ms, -1);
 }
 
-TEST(a_watch_that_is_answered_again_is_well_without_a_word)
+TEST_F(world, w, a_watch_that_is_answered_again_is_well_without_a_word)
 {
-    struct world w;
-
-    follows(&w);
-    closed(&w, ERR_IO, 0, -1);
-    sends(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_IO);
-    settles(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    CHECK_INT_EQ(w.state.failures, 0);
-    watch_state_release(&w.state);
+    follows(w);
+    closed(w, ERR_IO, 0, -1);
+    sends(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_IO);
+    settles(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    CHECK_INT_EQ(w->state.failures, 0);
 }
 
-TEST(an_answer_is_no_proof_after_a_silence)
+TEST_F(world, w, an_answer_is_no_proof_after_a_silence)
 {
-    struct world w;
-
-    follows(&w);
-    event(&w, BOOKMARK("10"));
-    falls_silent(&w);
-    sends(&w);
-    settles(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
-    event(&w, BOOKMARK("11"));
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    closed(&w, ERR_IO, 0, -1);
-    sends(&w);
-    settles(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, BOOKMARK("10"));
+    falls_silent(w);
+    sends(w);
+    settles(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
+    event(w, BOOKMARK("11"));
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    closed(w, ERR_IO, 0, -1);
+    sends(w);
+    settles(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
 }
 
-TEST(a_list_is_not_well_before_its_end)
+TEST_F(world, w, a_list_is_not_well_before_its_end)
 {
-    struct world w;
-
-    world_init(&w);
-    sends(&w);
-    closed(&w, ERR_IO, 0, -1);
-    sends(&w);
-    settles(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_IO);
-    watch_state_release(&w.state);
+    sends(w);
+    closed(w, ERR_IO, 0, -1);
+    sends(w);
+    settles(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_IO);
 }
 
 /* A server has no bookmarks of a kind that has not changed since it started: nothing is lost. */
-TEST(a_watch_without_bookmarks_becomes_short_and_is_no_trouble)
+TEST_F(world, w, a_watch_without_bookmarks_becomes_short_and_is_no_trouble)
 {
-    struct world w;
-
-    follows(&w);
-    falls_silent(&w);
-    CHECK_INT_EQ(w.out.wait_ms, 0);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_NONE);
-    sends(&w);
-    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
-    closed(&w, ERR_NONE, 0, -1);
-    sends(&w);
-    check_query(&w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
-    falls_silent(&w);
-    CHECK_INT_EQ(w.state.trouble.kind, ERR_TIMEOUT);
-    watch_state_release(&w.state);
+    follows(w);
+    falls_silent(w);
+    CHECK_INT_EQ(w->out.wait_ms, 0);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
+    sends(w);
+    check_query(w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
+    closed(w, ERR_NONE, 0, -1);
+    sends(w);
+    check_query(w, STREAM_QUERY "resourceVersion=10&timeoutSeconds=50&");
+    falls_silent(w);
+    CHECK_INT_EQ(w->state.trouble.kind, ERR_TIMEOUT);
 }
 
-TEST(a_watch_is_long_while_the_last_one_heard_bookmarks_to_its_end)
+TEST_F(world, w, a_watch_is_long_while_the_last_one_heard_bookmarks_to_its_end)
 {
-    struct world w;
-
-    follows(&w);
-    event(&w, BOOKMARK("11"));
-    closed(&w, ERR_NONE, 0, -1);
-    sends(&w);
-    check_query(&w, STREAM_QUERY "resourceVersion=11&timeoutSeconds=300&");
-    event(&w, BOOKMARK("12"));
-    closed(&w, ERR_IO, 0, -1);
-    sends(&w);
-    check_query(&w, STREAM_QUERY "resourceVersion=12&timeoutSeconds=50&");
-    watch_state_release(&w.state);
+    follows(w);
+    event(w, BOOKMARK("11"));
+    closed(w, ERR_NONE, 0, -1);
+    sends(w);
+    check_query(w, STREAM_QUERY "resourceVersion=11&timeoutSeconds=300&");
+    event(w, BOOKMARK("12"));
+    closed(w, ERR_IO, 0, -1);
+    sends(w);
+    check_query(w, STREAM_QUERY "resourceVersion=12&timeoutSeconds=50&");
 }
 
-TEST(a_position_that_the_server_refuses_is_given_up)
+TEST_F(world, w, a_position_that_the_server_refuses_is_given_up)
 {
-    struct world w;
-
-    follows(&w);
-    closed(&w, ERR_INVALID, 400, -1);
-    CHECK_STR_EQ(w.state.position, NULL);
-    watch_state_release(&w.state);
+    follows(w);
+    closed(w, ERR_INVALID, 400, -1);
+    CHECK_STR_EQ(w->state.position, NULL);
 }
 
 static void check_spread(struct world *w, int64_t least_s, int64_t most_s)
@@ -541,14 +485,11 @@ static void check_spread(struct world *w, int64_t least_s, int64_t most_s)
     CHECK(seen[0] && seen[1]);
 }
 
-TEST(reconnections_are_spread)
+TEST_F(world, w, reconnections_are_spread)
 {
-    struct world w;
-
-    follows(&w);
-    check_spread(&w, 300, 600);
-    closed(&w, ERR_NONE, 0, -1);
-    sends(&w);
-    check_spread(&w, 50, 70);
-    watch_state_release(&w.state);
+    follows(w);
+    check_spread(w, 300, 600);
+    closed(w, ERR_NONE, 0, -1);
+    sends(w);
+    check_spread(w, 50, 70);
 }

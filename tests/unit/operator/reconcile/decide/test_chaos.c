@@ -14,7 +14,7 @@
 #define SEEDS 250
 #define STEPS 150
 #define CALM_ROUNDS 400
-#define SETTLE_ROUNDS 6
+#define SETTLE_ROUNDS 8
 #define STATUS_WRITES_MAX 400
 
 static void say(struct world *w, const char *what)
@@ -72,7 +72,7 @@ static bool is_lingering(const struct wpod *pod)
 
 static bool can_obey(const struct wpod *pod)
 {
-    return pod->exists && pod->deleting && !pod->node_silent;
+    return pod->exists && world_pod_must_obey(pod) && !pod->node_silent;
 }
 
 static bool is_silent(const struct wpod *pod)
@@ -115,7 +115,14 @@ static void pods_suffer(struct world *w)
                                          "DeletionByTaintManager"};
     struct wpod *pod;
 
-    switch (world_roll(w, 9)) {
+    switch (world_roll(w, 10)) {
+    case 9:
+        say(w, "an image cannot be pulled, or can again");
+        if ((pod = some_pod(w, can_start))) {
+            pod->waits_in = pod->waits_in ? NULL : "ImagePullBackOff";
+            world_saw_pod(w, pod);
+        }
+        return;
     case 8:
         say(w, "a pod is taken away by the cluster");
         if ((pod = some_pod(w, is_there)))
@@ -253,6 +260,10 @@ static void users_act(struct world *w)
         say(w, "the API server takes no pods, or does again");
         w->refusal = w->refusal ? NULL : "exceeded quota";
         return;
+    case 5:
+        say(w, "another job waits for the IPUs, or none does");
+        w->others_wait = !w->others_wait;
+        return;
     case 3:
         say(w, "templates are forbidden, or are not");
         w->dry_run_answer = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_REJECTED : DRY_RUN_NEEDED;
@@ -359,7 +370,7 @@ static void step(struct world *w)
 static void calm_down(struct world *w)
 {
     say(w, "all is calm");
-    w->no_grants = w->controller_down = false;
+    w->no_grants = w->controller_down = w->others_wait = false;
     w->partition_rejection = PARTITION_NOT_REJECTED;
     w->refusal = NULL;
     w->dry_run_answer = DRY_RUN_NEEDED;
@@ -391,7 +402,7 @@ static void calm_round(struct world *w)
 
         if (!pod->exists)
             continue;
-        if (pod->deleting)
+        if (world_pod_must_obey(pod))
             world_pod_obey(w, pod, 143);
         else if (!pod->node)
             world_pod_schedule(w, pod);

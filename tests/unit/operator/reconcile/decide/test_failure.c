@@ -106,6 +106,8 @@ TEST(a_sentence_names_pod_container_and_code)
     struct failure none;
 
     check_sentence(&failure, "Container main of pod train-worker-1 exited with code 3");
+    pod.exit_code = 139;
+    check_sentence(&failure, "Container main of pod train-worker-1 was killed by SIGSEGV (exit code 139)");
     memory.oom_killed = true;
     memory.trouble = "OOMKilled";
     none = failure_of_pod(&memory);
@@ -120,6 +122,40 @@ TEST(a_sentence_names_pod_container_and_code)
     check_sentence(&taken, "Pod train-worker-1 was preempted by a pod with higher priority");
     taken.reason = "Evicted";
     check_sentence(&taken, "Pod train-worker-1 was evicted from its node");
+}
+
+/* mpirun's exit status is that of the rank, which may have run elsewhere. */
+TEST(a_sentence_names_the_rank_that_mpirun_blames)
+{
+    static const struct {
+        const char *report, *sentence;
+        int code;
+    } rows[] = {
+        {"mpirun noticed that process rank 3 with PID 36 on node train-worker-1 exited on signal 11 (Segm)",
+         "Rank 3 on train-worker-1 was killed by SIGSEGV; container main of pod train-launcher exited with "
+         "code 139",
+         139},
+        {"The first process to do so was:\n\n  Process name: [[25280,1],2]\n  Exit code:    7\n",
+         "Rank 2 exited with code 7; container main of pod train-launcher exited with code 7", 7},
+        {"MPI_ABORT was invoked on rank 5 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n",
+         "Rank 5 called MPI_Abort; container main of pod train-launcher exited with code 3", 3},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct pod pod = broken_pod(row->code);
+        struct failure failure;
+        struct slice last;
+
+        pod.name = (char *)(uintptr_t) "train-launcher";
+        AUTO(mem)
+        char *message = mem_printf("[1,5]<stderr>:5\n[1,3]<stderr>:3\n[1,2]<stderr>:2\n%s", row->report);
+        pod.message = message;
+        failure = failure_of_pod(&pod);
+        check_sentence(&failure, row->sentence);
+        last = failure_last_line(&failure);
+        CHECK_INT_EQ(last.len, 1);
+        CHECK_INT_EQ(last.ptr[0], row->sentence[strlen("Rank ")]);
+    }
 }
 
 /* ---- in status ---- */

@@ -67,7 +67,8 @@ TEST(its_end_is_the_jobs_whatever_the_workers_do)
     world_settle(w);
     check_completed(w);
     pod(w, "job-launcher"); /* and its log */
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
+    CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 0);
     CHECK_INT_EQ(w->secrets.count, 0);
 }
 
@@ -81,7 +82,7 @@ TEST(every_instance_has_a_launcher_of_its_own)
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     CHECK_INT_EQ(w->partition_count, 1);
     pod(w, "job-worker-1");
-    CHECK(!world_pod(w, "job-worker-2"));
+    check_log_is_kept(w, "job-worker-2");
     world_pod_end(w, pod(w, "job-launcher"), 0);
     world_settle(w);
     check_completed(w);
@@ -123,7 +124,9 @@ TEST(a_worker_that_the_launcher_lost_is_named_though_nothing_shows_it)
     CHECK_HAS(json_str(reported, "message", ""), "mpirun gives up");
     CHECK(!json_at(reported, "exitCode"));
     CHECK_INT_EQ(w->partition_count, 1);
-    world_pass(w, WORLD_HOLD_MS);
+    world_pass(w, MINUTE_MS); /* its node did not end it */
+    CHECK(lost->deleting);
+    world_pass(w, WORLD_HOLD_MS - MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
     CHECK_STR_EQ(world_said(w, "reason"), "WorkerLost");
     CHECK_INT_EQ(w->partition_count, 0);
@@ -138,7 +141,52 @@ TEST(a_worker_that_shows_why_it_died_is_no_lost_one)
     world_settle(w);
     world_pod_end(w, pod(w, "job-worker-1"), 137);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-1 was killed by SIGKILL (exit code 137)");
+}
+
+#define NO_MEMORY "ipu-launch: worker job-worker-1 ran out of memory: the kernel killed 1 process\n"
+#define SAYS_KILLED                                                                                          \
+    "mpirun noticed that process rank 1 with PID 7 on node job-worker-1 exited on signal 9 (Killed).\n"
+
+/* The worker's agent runs on, until the operator stops it because of this failure; then its pod says nothing.
+ */
+TEST(a_worker_whose_rank_ran_out_of_memory_is_named)
+{
+    static const char says[] =
+        "Worker pod job-worker-1 ran out of memory: the kernel killed 1 process; launcher "
+        "pod job-launcher was killed by SIGKILL (exit code 137)";
+    AUTO(world) struct world *w = running(ONE_LAUNCHED);
+    const cJSON *reported;
+
+    pod(w, "job-launcher")->last_words = SAYS_KILLED NO_MEMORY;
+    world_pod_end(w, pod(w, "job-launcher"), 137);
+    world_settle(w);
+    world_pass(w, SHOWS_MS);
+    check_state(w, "Failed", "OOMKilled", says);
+    CHECK(strv_has(&w->event_reasons, "OOMKilled"));
+    CHECK(!strv_has(&w->event_reasons, "ContainerFailed"));
+    reported = json_at(w->status, "failures")->child;
+    CHECK_STR_EQ(json_str(reported, "pod", ""), "job-worker-1");
+    CHECK_STR_EQ(json_str(reported, "reason", ""), "OOMKilled");
+    CHECK(json_str(reported, "node", NULL));
+    CHECK(json_bool(reported, "outOfMemory", false));
+    CHECK(!json_at(reported, "exitCode"));
+    CHECK_HAS(json_str(reported, "message", ""), "exited on signal 9");
+    check_nothing_held(w);
+    check_idle(w);
+}
+
+TEST(whether_memory_that_ran_out_restarts_a_job_is_the_launchers_exit_code)
+{
+    AUTO(world) struct world *w = running(RESTARTED("{\"type\":\"ExitCode\",\"exitCodes\":\"137\"}"));
+
+    pod(w, "job-launcher")->last_words = SAYS_KILLED NO_MEMORY;
+    world_pod_end(w, pod(w, "job-launcher"), 137);
+    world_settle(w);
+    world_pass(w, SHOWS_MS);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "reason", ""), "OOMKilled");
 }
 
 TEST(whether_a_lost_worker_restarts_its_job_is_the_launchers_exit_code)
@@ -161,7 +209,8 @@ TEST(a_worker_is_named_before_the_launcher_that_misses_it)
     world_settle(w);
     world_pod_end(w, pod(w, "job-worker-1"), 137);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-1 was killed by SIGKILL (exit code 137)");
     CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-1");
     check_nothing_held(w);
 }
@@ -177,7 +226,8 @@ TEST(a_launcher_that_has_lost_a_worker_may_end_by_itself)
     world_pass(w, 1000);
     world_pod_end(w, pod(w, "job-launcher"), 1);
     world_settle(w);
-    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 137");
+    check_state(w, "Failed", "ContainerFailed",
+                "Container main of pod job-worker-1 was killed by SIGKILL (exit code 137)");
     pod(w, "job-launcher"); /* and its log */
 }
 

@@ -1,5 +1,6 @@
 /* The clocks of a job, in a small world. */
 #include "base/core/mem.h"
+#include "base/core/timefmt.h"
 #include "lib/check.h"
 #include "scenario.h"
 
@@ -18,7 +19,7 @@ TEST(a_job_that_runs_too_long_fails_and_gives_its_ipus_back)
     check_state(w, "Failed", "DeadlineExceeded", "Stopped after 60 s: spec.activeDeadlineSeconds exceeded");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
     check_nothing_held(w);
     check_idle(w);
 }
@@ -252,17 +253,29 @@ TEST(a_scheduling_gate_is_not_being_stuck)
 
 /* ---- interactive.ttl ---- */
 
+/* The status says when the job ends, from the first moment on that this is known. */
+static void check_ends_after(const struct world *w, int64_t seconds)
+{
+    int64_t start_s = 0, end_s = 0;
+
+    CHECK(timefmt_parse_rfc3339(world_said(w, "startTime"), &start_s));
+    CHECK(timefmt_parse_rfc3339(world_said(w, "endTime"), &end_s));
+    CHECK_INT_EQ(end_s - start_s, seconds);
+}
+
 TEST(the_time_of_an_interactive_job_ends_it_well)
 {
     AUTO(world) struct world *w = running(LIMITED("\"interactive\":{\"ttl\":60}"));
 
     world_pass(w, MINUTE_MS - 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    check_ends_after(w, 60);
     world_pass(w, 1000);
     check_state(w, "Completed", "InteractiveTTLExpired", "All instances done");
+    CHECK_STR_EQ(world_said(w, "endTime"), "");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
     check_nothing_held(w);
     check_idle(w);
 }
@@ -274,10 +287,21 @@ TEST(the_time_of_an_interactive_job_begins_with_its_ipus)
     w->no_grants = true;
     world_settle(w);
     world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "endTime"), "");
     w->no_grants = false;
     world_settle(w);
+    check_ends_after(w, 60);
     world_pass(w, MINUTE_MS - 1000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
+TEST(a_changed_time_of_an_interactive_job_moves_its_end)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"interactive\":{\"ttl\":60}"));
+
+    world_set_spec(w, "interactive", "{\"ttl\":600}");
+    world_settle(w);
+    check_ends_after(w, 600);
 }
 
 /* ---- ttlSecondsAfterFinished ---- */

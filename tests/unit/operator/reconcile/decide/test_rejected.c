@@ -21,20 +21,20 @@ static struct world *with_quota(const char *spec, uint32_t quota)
     return w;
 }
 
-static uint32_t pods_there(const struct world *w)
+static uint32_t pods_alive(const struct world *w)
 {
     uint32_t count = 0;
 
     for (size_t i = 0; i < w->pod_count; i++)
-        count += w->pods[i]->exists;
+        count += w->pods[i]->exists && w->pods[i]->report != REPORT_ENDED;
     return count;
 }
 
 static void check_backs_off(struct world *w)
 {
     check_state(w, "Pending", "FailedCreate",
-                "Some pods of instance 0 were rejected; IPUs released until the next try: " QUOTA);
-    CHECK_INT_EQ(pods_there(w), 0);
+                "Instance 0 could not start; IPUs released until the next try: " QUOTA);
+    CHECK_INT_EQ(pods_alive(w), 0);
     CHECK_INT_EQ(w->partition_count, 0);
     CHECK_INT_EQ(world_held(w), 0);
     check_idle(w);
@@ -48,7 +48,7 @@ TEST(an_instance_that_cannot_be_whole_holds_no_ipus)
     check_backs_off(w);
     w->quota = 2;
     world_pass(w, AGAIN_MS - REPORTED_AFTER_MS - 1);
-    CHECK_INT_EQ(pods_there(w), 0);
+    CHECK_INT_EQ(pods_alive(w), 0);
     world_pass(w, 1);
     check_state(w, "Running", "Running", "Running");
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
@@ -75,7 +75,7 @@ TEST(its_other_instances_run_on)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_STR_EQ(world_said(w, "reason"), "FailedCreate");
     CHECK_HAS(world_said(w, "lastMessage"), "1 of 2 instances running, 0 done; ");
-    CHECK_INT_EQ(pods_there(w), 2);
+    CHECK_INT_EQ(pods_alive(w), 2);
     CHECK_INT_EQ(w->partition_count, 1);
     w->quota = 4;
     world_pass(w, AGAIN_MS);
@@ -135,7 +135,7 @@ TEST(a_process_that_dies_while_it_takes_back_leaves_nothing)
     world_settle(w);
     for (int i = 0; i < 20 && !str_eq(world_said(w, "launcherStatus"), "Pending"); i++)
         world_pass(w, AGAIN_MS);
-    CHECK_INT_EQ(pods_there(w), 0);
+    CHECK_INT_EQ(pods_alive(w), 0);
     CHECK_INT_EQ(w->partition_count, 0);
 }
 
@@ -310,17 +310,17 @@ TEST(a_change_of_a_record_that_is_not_taken_is_reported)
     check_state(w, "Running", "Running", "Running");
 }
 
-TEST(a_pod_that_must_not_be_deleted_is_reported)
+TEST(a_pod_that_must_not_be_stopped_is_reported)
 {
     AUTO(world) struct world *w = running(ONE);
 
-    w->refuses[OP_POD_DELETE] = true;
+    w->refuses[OP_POD_STOP] = true;
     world_set_spec(w, "suspend", "true");
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
     CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
-    w->refuses[OP_POD_DELETE] = false;
+    w->refuses[OP_POD_STOP] = false;
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "Suspended");
     CHECK_INT_EQ(world_held(w), 0);

@@ -1,6 +1,7 @@
 /* Jobs from apply to their end, told as stories in a small world. */
 #include "scenario.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -35,10 +36,12 @@ static void step_until_pod(struct world *w, const char *name)
     pod(w, name);
 }
 
+#define LIMITED_BY_DEADLINE SPEC("\"jobInstances\":1,\"activeDeadlineSeconds\":60,")
+
 static void pods_obey(struct world *w)
 {
     for (size_t i = 0; i < w->pod_count; i++) {
-        if (w->pods[i]->exists && w->pods[i]->deleting)
+        if (w->pods[i]->exists && world_pod_must_obey(w->pods[i]))
             world_pod_obey(w, w->pods[i], 143);
     }
 }
@@ -283,13 +286,15 @@ TEST(one_failed_instance_does_not_stop_the_others)
 {
     AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
 
+    pod(w, "job-worker-0")->last_words = "epoch 1\nno\n";
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
     check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
     CHECK_INT_EQ(w->partition_count, 1);
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failures)");
+                "1 of 2 instances failed: Container main of pod job-worker-0 exited with code 1: no (see "
+                "status.failures)");
     CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
     CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
     check_nothing_held(w);
@@ -311,7 +316,8 @@ TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
     CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-1");
     end_all(w, 0);
     check_state(w, "Failed", "InstanceFailed",
-                "1 of 2 instances failed: pod job-worker-0: ContainerFailed (see status.failures)");
+                "1 of 2 instances failed: Container main of pod job-worker-0 exited with code 1 (see "
+                "status.failures)");
 }
 
 /* They would wait for it for ever. */
@@ -322,13 +328,14 @@ TEST(a_failed_worker_takes_its_peers_along)
 
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_reconcile(w);
-    CHECK(peer->deleting);
+    CHECK(peer->stopped_ms && !peer->deleting);
     check_state(w, "Running", "ContainerFailed", /* its end is told when it is one */
                 "Container main of pod job-worker-0 exited with code 1");
     CHECK_INT_EQ(w->partition_count, 1);
     world_settle(w);
     check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-0 exited with code 1");
-    CHECK(!peer->exists);
+    check_log_is_kept(w, "job-worker-1");
+    CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 1); /* its peer has not failed */
     check_nothing_held(w);
 }
 
@@ -417,7 +424,7 @@ TEST(a_job_names_the_container_that_it_waits_for)
     world_pass(w, MINUTE_MS); /* another number is no news */
     CHECK_STR_EQ(
         world_said(w, "lastMessage"),
-        "Container main of pod job-worker-1 failed with exit code 3; waiting for container board to exit");
+        "Container main of pod job-worker-1 exited with code 3; waiting for container board to exit");
     for (size_t i = 0; i < w->pod_count; i++)
         w->pods[i]->has_lingering = false;
     end_all(w, 0);
@@ -449,7 +456,7 @@ TEST(a_job_resumed_while_its_pods_still_end_says_so)
     world_set_spec(w, "suspend", "true");
     world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Suspended");
-    CHECK(old->deleting);
+    CHECK(old->stopped_ms);
     world_set_spec(w, "suspend", "false");
     for (int look = 0; look < 2; look++) {
         world_reconcile(w);
@@ -521,7 +528,7 @@ TEST(a_lost_pods_partition_is_held_then_fenced_and_its_id_not_used_again)
     CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
     CHECK_HAS(world_said(w, "lastMessage"), "Pod job-worker-0 on node node-of-pod-");
     CHECK_HAS(world_said(w, "lastMessage"),
-              " disappeared without terminating; holding partition p-job-ns-0: processes may");
+              " disappeared without terminating; holding partition p-job-ns-0 until ");
     CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(world_partition(w, "p-job-ns-0"));
@@ -576,6 +583,78 @@ TEST(a_lost_attempt_is_remembered_while_ipus_are_short)
     CHECK(world_is_spent(w, "p-job-ns-0"));
 }
 
+TEST(logs_stay_until_the_next_attempt_has_ipus)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+    char *before;
+
+    world_pod_end(w, pod(w, "job-worker-0"), 0); /* and its peer runs on */
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    w->no_grants = true;
+    world_set_spec(w, "suspend", "false");
+    world_pass(w, MINUTE_MS);
+    check_state(w, "Pending", "InsufficientIPUs", "Waiting for IPUs");
+    check_log_is_kept(w, "job-worker-0");
+    check_log_is_kept(w, "job-worker-1");
+    check_idle(w);
+    before = pod(w, "job-worker-1")->uid;
+    w->no_grants = false;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running");
+    CHECK(!str_eq(pod(w, "job-worker-1")->uid, before));
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+}
+
+TEST(logs_of_a_failed_attempt_stay_until_it_restarts)
+{
+    AUTO(world)
+    struct world *w = running(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,"
+                                   "\"restartPolicy\":{\"type\":\"OnFailure\"},"));
+
+    pod(w, "job-worker-0")->last_words = "out of luck";
+    world_pod_end(w, pod(w, "job-worker-0"), 3);
+    world_pass(w, 9000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
+    check_log_is_kept(w, "job-worker-0");
+    check_log_is_kept(w, "job-worker-1");
+    world_pass(w, 1000);
+    check_state(w, "Running", "Running", "Running");
+    CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "message", ""), "out of luck");
+}
+
+/* Its kubelet reported the first failure after the second, and calls it a stop. */
+TEST(a_pod_that_failed_before_it_was_stopped_is_the_cause)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+    struct wpod *first = pod(w, "job-worker-1");
+
+    first->process = false;
+    first->exit_code = 3;
+    first->ended_s = world_unix_s(w);
+    world_pass(w, 2000);
+    world_pod_end(w, pod(w, "job-worker-0"), 1);
+    w->now_ms += 1000;
+    world_reconcile(w);
+    CHECK(first->stopped_ms);
+    first->report = REPORT_ENDED;
+    world_saw_pod(w, first);
+    world_settle(w);
+    check_state(w, "Failed", "ContainerFailed", "Container main of pod job-worker-1 exited with code 3");
+}
+
+TEST(a_kept_pod_may_be_deleted_by_hand)
+{
+    AUTO(world) struct world *w = running(LIMITED_BY_DEADLINE);
+
+    world_pass(w, MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+    check_log_is_kept(w, "job-worker-0");
+    world_pod_delete(w, pod(w, "job-worker-0"));
+    check_idle(w);
+    CHECK(!world_pod(w, "job-worker-0"));
+}
+
 TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fence)
 {
     AUTO(world) struct world *w = running(ONE);
@@ -585,13 +664,15 @@ TEST(a_pod_that_does_not_end_is_given_up_after_the_hold_and_dropped_after_the_fe
     world_pod_delete(w, stuck);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "PodDeleted");
-    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
-    world_pass(w, WORLD_HOLD_MS - 1);
+    world_pass(w, MINUTE_MS);
+    CHECK_HAS(world_said(w, "lastMessage"), "restarting the instance; holding partition p-job-ns-0 until ");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS - MINUTE_MS);
+    world_pass(w, WORLD_HOLD_MS - MINUTE_MS - 1);
     CHECK(stuck->exists);
     CHECK(world_partition(w, "p-job-ns-0"));
     w->now_ms++;
     world_reconcile(w);
-    CHECK_HAS(world_said(w, "lastMessage"), " has not terminated; holding partition p-job-ns-0");
+    CHECK_HAS(world_said(w, "lastMessage"), " has not terminated");
     CHECK(stuck->exists); /* its name is still taken: the fence comes first */
     world_settle(w);
     CHECK(!stuck->exists);
@@ -610,7 +691,7 @@ TEST(a_peer_that_is_still_ending_is_waited_for)
     w->now_ms += WORLD_HOLD_MS;
     world_reconcile(w); /* notices, and asks the peer to go: late */
     world_reconcile(w);
-    CHECK(slow->deleting);
+    CHECK(slow->stopped_ms);
     CHECK(world_partition(w, "p-job-ns-0"));
     world_pass(w, WORLD_HOLD_MS - 1);
     CHECK(world_partition(w, "p-job-ns-0"));
@@ -669,7 +750,7 @@ TEST(a_service_of_another_owner_is_reported_and_left_alone)
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "NameConflict",
-                "Some pods of instance 0 were rejected; IPUs released until the next try: Service "
+                "Instance 0 could not start; IPUs released until the next try: Service "
                 "job-workers exists");
     CHECK(strv_has(&w->event_reasons, "NameConflict"));
     CHECK_INT_EQ(w->pod_count, 0);
@@ -1110,7 +1191,7 @@ TEST(a_partition_that_breaks_between_two_pods_makes_them_start_over_together)
         AUTO(world) struct world *w = broken_between_two_pods(*state);
 
         world_reconcile(w);
-        CHECK(pod(w, "job-worker-0")->deleting);
+        CHECK(pod(w, "job-worker-0")->stopped_ms);
         world_pass(w, 1000);
         CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
         CHECK_INT_EQ(pod(w, "job-worker-0")->run, 1);
@@ -1183,6 +1264,11 @@ static void change_template(struct world *w, const char *spec)
     world_set_spec(w, "workers", workers);
 }
 
+static bool is_up(const struct wpod *pod)
+{
+    return pod->exists && pod->report != REPORT_ENDED && !world_pod_must_obey(pod);
+}
+
 /* How many pods there are of a template, by its image. */
 static unsigned pods_of(struct world *w, const char *spec)
 {
@@ -1193,7 +1279,7 @@ static unsigned pods_of(struct world *w, const char *spec)
 
     sight_free(sight);
     for (size_t i = 0; i < w->pod_count; i++)
-        count += w->pods[i]->exists && !w->pods[i]->deleting && w->pods[i]->revision == revision;
+        count += is_up(w->pods[i]) && w->pods[i]->revision == revision;
     return count;
 }
 
@@ -1202,8 +1288,22 @@ static unsigned pods_up(const struct world *w)
     unsigned count = 0;
 
     for (size_t i = 0; i < w->pod_count; i++)
-        count += w->pods[i]->exists && !w->pods[i]->deleting && w->pods[i]->report == REPORT_RUNNING;
+        count += is_up(w->pods[i]) && w->pods[i]->report == REPORT_RUNNING;
     return count;
+}
+
+/* Of the instances that should run, the message counts those that have pods of the new template. */
+static void check_rollout_counter(struct world *w, const char *to, unsigned instances)
+{
+    static const char intro[] = "rolling update: ";
+    const char *at = strstr(world_said(w, "lastMessage"), intro);
+    unsigned updated, all;
+
+    if (!at)
+        return;
+    CHECK_INT_EQ(sscanf(at + strlen(intro), "%u of %u instances updated", &updated, &all), 2);
+    CHECK_INT_EQ(all, instances);
+    CHECK(updated <= pods_of(w, to));
 }
 
 /* Rolls out `to` one step at a time, and returns the fewest pods that ran meanwhile. */
@@ -1214,6 +1314,7 @@ static unsigned roll_out(struct world *w, const char *to, unsigned instances)
     change_template(w, to);
     for (int i = 0; i < 200 && (pods_of(w, to) < instances || pods_up(w) < instances); i++) {
         world_advance(w);
+        check_rollout_counter(w, to, instances);
         if (pods_up(w) < fewest)
             fewest = pods_up(w);
     }
@@ -1268,11 +1369,11 @@ TEST(recreate_starts_no_pod_before_all_have_stopped)
 
     change_template(w, ROLLS("2", RECREATE, "new"));
     step(w);
-    CHECK(pod(w, "job-worker-0")->deleting && pod(w, "job-worker-1")->deleting);
+    CHECK(pod(w, "job-worker-0")->stopped_ms && pod(w, "job-worker-1")->stopped_ms);
     world_pod_obey(w, pod(w, "job-worker-0"), 143);
     for (int i = 0; i < 5; i++)
         step(w);
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
     check_state(w, "Starting", "RollingUpdate",
                 "0 of 2 instances running, 0 done; Updating instance 0 to the new pod template; rolling "
                 "update: 0 of 2 instances updated");
@@ -1537,9 +1638,8 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     w->refusal = "exceeded quota: pods";
     world_settle(w);
     world_pass(w, 1000);
-    check_state(
-        w, "Pending", "FailedCreate",
-        "Some pods of instance 0 were rejected; IPUs released until the next try: exceeded quota: pods");
+    check_state(w, "Pending", "FailedCreate",
+                "Instance 0 could not start; IPUs released until the next try: exceeded quota: pods");
     reported = w->status_writes;
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);
@@ -1615,7 +1715,7 @@ TEST(a_suspended_job_holds_no_ipus_and_runs_again)
     world_settle(w);
     check_state(w, "Suspended", "Suspended", "Suspended; no IPUs held. Set spec.suspend to false to resume");
     CHECK_INT_EQ(w->partition_count, 0);
-    CHECK(!world_pod(w, "job-worker-0"));
+    check_log_is_kept(w, "job-worker-0");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
     check_idle(w);
     world_set_spec(w, "suspend", "false");
@@ -1678,6 +1778,7 @@ TEST(a_job_resumed_in_the_middle_of_a_removal_gets_another_partition)
 
     world_set_spec(w, "suspend", "true");
     reconcile_until_call(w, CALL_REMOVE);
+    world_pod_delete(w, pod(w, "job-worker-0")); /* else it waits for that, and the removal is over by then */
     world_set_spec(w, "suspend", "false");
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
@@ -1720,9 +1821,9 @@ TEST(instances_removed_while_suspended_leave_no_orphan)
     CHECK_INT_EQ(w->record_count, 0);
     world_set_spec(w, "suspend", "false");
     world_settle(w);
-    CHECK(world_pod(w, "job-worker-0"));
-    CHECK(!world_pod(w, "job-worker-1"));
-    CHECK(!world_pod(w, "job-worker-2"));
+    CHECK_INT_EQ(pod(w, "job-worker-0")->report, REPORT_RUNNING);
+    check_log_is_kept(w, "job-worker-1");
+    check_log_is_kept(w, "job-worker-2");
     CHECK_INT_EQ(w->partition_count, 1);
 }
 
@@ -1748,8 +1849,8 @@ TEST(finished_pods_of_a_suspended_job_keep_their_logs)
     world_settle(w);
     world_set_spec(w, "suspend", "true");
     world_settle(w);
-    CHECK(world_pod(w, "job-worker-0"));
-    CHECK(!world_pod(w, "job-worker-1"));
+    check_log_is_kept(w, "job-worker-0");
+    check_log_is_kept(w, "job-worker-1");
     CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
     world_set_spec(w, "suspend", "false");
     world_settle(w);
@@ -1762,16 +1863,41 @@ TEST(a_suspended_job_with_a_stuck_pod_gives_its_ipus_back_after_the_hold)
 {
     AUTO(world) struct world *w = running(ONE);
 
-    fall_silent(pod(w, "job-worker-0"));
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    fall_silent(stuck);
     world_set_spec(w, "suspend", "true");
     world_settle(w);
     check_state(w, "Suspended", "Suspended", "Suspending: waiting for pods of instance 0 to terminate");
-    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS);
-    world_pass(w, WORLD_HOLD_MS);
+    CHECK(stuck->stopped_ms && !stuck->deleting);
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + MINUTE_MS);
+    world_pass(w, MINUTE_MS); /* its grace period and what a kubelet needs */
+    CHECK(stuck->deleting);
+    world_pass(w, MINUTE_MS);
+    CHECK_HAS(world_said(w, "lastMessage"), "Suspending: holding partition p-job-ns-0 until ");
+    CHECK_INT_EQ(w->again_at_ms, w->now_ms + WORLD_HOLD_MS - 2 * MINUTE_MS);
+    world_pass(w, WORLD_HOLD_MS - 2 * MINUTE_MS - 1);
+    CHECK_INT_EQ(w->partition_count, 1);
+    world_pass(w, 1);
     CHECK_INT_EQ(w->partition_count, 0);
     world_set_spec(w, "suspend", "false");
     world_settle(w);
     CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-0a1b2c3d4e-0-1");
+}
+
+/* Whoever may change pods may write when the operator stopped one. */
+TEST(a_stuck_pod_that_was_stopped_in_the_future_is_deleted_all_the_same)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *stuck = pod(w, "job-worker-0");
+
+    fall_silent(stuck);
+    stuck->stopped_ms = w->now_ms + 1000 * MINUTE_MS;
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    CHECK_INT_EQ(stuck->stopped_ms, w->now_ms);
+    world_pass(w, MINUTE_MS);
+    CHECK(stuck->deleting);
 }
 
 TEST(a_deleted_job_frees_its_partition_before_it_goes)
@@ -1929,8 +2055,8 @@ TEST(a_deleted_job_with_a_lost_pod_says_what_it_waits_for)
     world_pod_vanish(w, pod(w, "job-worker-0"), false);
     world_delete_job(w);
     world_settle(w);
-    check_state(w, "Terminating", "Terminating",
-                "Deleting: holding partition p-job-ns-0: processes of job-worker-0 may still be running");
+    CHECK_STR_EQ(world_said(w, "reason"), "TerminationUnconfirmed");
+    CHECK_HAS(world_said(w, "lastMessage"), "Deleting: holding partition p-job-ns-0 until ");
     world_pass(w, WORLD_HOLD_MS);
     CHECK(!w->exists);
 }
@@ -1952,13 +2078,15 @@ TEST(a_removed_instance_gives_its_ipus_back)
 
     world_set_spec(w, "jobInstances", "1");
     world_settle(w);
-    CHECK(!world_pod(w, "job-worker-1"));
+    check_log_is_kept(w, "job-worker-1");
     CHECK_INT_EQ(w->partition_count, 1);
     CHECK_INT_EQ(w->record_count, 1);
     check_state(w, "Running", "Running", "Running");
+    check_idle(w);
     world_set_spec(w, "jobInstances", "3");
     world_settle(w);
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 3);
+    CHECK_INT_EQ(pod(w, "job-worker-1")->report, REPORT_RUNNING); /* its name was needed */
 }
 
 TEST(scaling_a_finished_job_starts_nothing)

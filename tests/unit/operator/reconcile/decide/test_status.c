@@ -133,6 +133,7 @@ TEST(every_state_has_its_conditions)
     } rows[] = {
         {JOB_PENDING, "Pending", "InsufficientIPUs", "Reconciling "},
         {JOB_PENDING, "Pending", "ExceedsCapacity", "Stalled "},
+        {JOB_PENDING, "Pending", "ScaledToZero", "Ready "},
         {JOB_STARTING, "Starting", "StartingPods", "Reconciling "},
         {JOB_RUNNING, "Running", "Running", "Reconciling "}, /* not all pods */
         {JOB_RESTARTING, "Restarting", "PodDeleted", "Reconciling "},
@@ -287,6 +288,22 @@ TEST(the_number_of_pods_alone_is_reported_once_a_minute)
     CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 2);
 }
 
+/* The API server may have rejected a pod of a later try, with the pod's own values in its words. */
+TEST(the_cause_of_a_failed_start_has_a_limit)
+{
+    AUTO(setting) struct setting s;
+    AUTO(mem) char *text = mem_printf("%*s", 2 * STATUS_MESSAGE_MAX, "too long");
+    struct job_verdict v = verdict(JOB_PENDING, "InsufficientIPUs", "64 of 64 are taken");
+
+    setting_init(&s, "{}");
+    s.view.requeues = 1;
+    s.view.create_reason = "PodsRejected";
+    s.view.create_text = text;
+    decide(&s, &v);
+    CHECK_INT_EQ(strlen(json_str(written(&s), "startFailure/message", "")),
+                 STATUS_MESSAGE_MAX + strlen("..."));
+}
+
 TEST(a_clock_that_went_back_does_not_silence_the_status)
 {
     AUTO(setting) struct setting s;
@@ -371,6 +388,15 @@ TEST(events_report_what_changed_and_warn_of_failures)
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_FAILED, "ContainerFailed", true,
          true},
         {"{\"launcherStatus\":\"Running\",\"reason\":\"Running\"}", JOB_COMPLETED, "Completed", true, false},
+        /* Running was reported at the start: other instances run on */
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"ContainerFailed\"}", JOB_RUNNING, "Running", false,
+         false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"Finishing\"}", JOB_RUNNING, "Running", false, false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"WriteRejected\"}", JOB_RUNNING, "Running", false,
+         false},
+        {"{\"launcherStatus\":\"Running\",\"reason\":\"StartingPods\"}", JOB_RUNNING, "Running", true, false},
+        {"{\"launcherStatus\":\"Restarting\",\"reason\":\"ContainerFailed\"}", JOB_RUNNING, "Running", true,
+         false},
     };
 
     CHECK_ROWS (row, rows) {
@@ -471,7 +497,7 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
         const char *reported; /* NULL: not at all */
     } rows[] = {
         {{.partition.state = PARTITION_ACTIVE}, true, "Removing"},
-        {{.partition.state = PARTITION_ACTIVE, .is_held = true}, false, "Held"},
+        {{.partition.state = PARTITION_ACTIVE}, false, "Held"},
         {{.partition.state = PARTITION_ABSENT, .partition.busy = true}, true, "Removing"},
         {{.partition.state = PARTITION_ABSENT}, true, NULL},
     };
@@ -486,7 +512,9 @@ TEST(a_record_that_only_keeps_an_id_is_no_partition)
         tomb.record = &record;
         s.view.tombstones = &tomb;
         s.view.tombstone_count = 1;
-        decide(&s, &v);
+        if (str_eq(row->reported, "Held"))
+            plan_hold(&s.plan, "p-0", mem_strdup("holding it"));
+        status_decide(&s.view, s.before, &v, &s.plan);
         CHECK_INT_EQ(json_i64(written(&s), "partitionCounts/total", -1), row->reported != NULL);
         if (row->reported)
             CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->reported);
@@ -527,8 +555,9 @@ TEST(a_failure_is_reported_once_with_node_and_last_words)
     decide(&s, &v);
     CHECK_INT_EQ(s.plan.count, 3);
     CHECK_STR_EQ(s.plan.ops[0].reason, "ContainerFailed");
-    CHECK_STR_EQ(s.plan.ops[0].text, "Container main of pod train-worker-0 exited with code 137; node n1; "
-                                     "last lines: last words");
+    CHECK_STR_EQ(s.plan.ops[0].text,
+                 "Container main of pod train-worker-0 was killed by SIGKILL (exit code 137); node n1; "
+                 "last lines: last words");
     CHECK_STR_EQ(s.plan.ops[1].reason, "Restarting");
     keep(&s);
     decide(&s, &v);

@@ -71,3 +71,112 @@ TEST(a_server_that_fails_for_long_refuses)
     CHECK(!job_cache_note_outage(cache, OP_KEYS_CREATE, 1040000)); /* that is another one */
     job_cache_free(cache);
 }
+
+/* ---- starts that gave their IPUs up ---- */
+
+static int64_t wait_after_requeue(struct job_cache *cache, int64_t generation, int64_t now_ms)
+{
+    struct partition_cache *partition = job_cache_partition(cache, "p-job-ns-0", 0);
+
+    partition_cache_begin_run(partition, partition->run + 1, now_ms);
+    partition->offered_for = "ImagePullFailed";
+    job_cache_note_requeue(cache, generation, partition, mem_strdup("no such image"), now_ms, now_ms / 1000);
+    CHECK(partition->is_given_up && cache->create_rejected);
+    CHECK_STR_EQ(cache->create_reason, "ImagePullFailed");
+    return cache->create_retry_at_ms - now_ms;
+}
+
+TEST(each_start_in_vain_waits_longer_until_one_begins)
+{
+    static const int64_t most_ms[] = {10000, 20000, 40000, 80000, 120000, 120000};
+    struct job_cache *cache = job_cache_new("ns/job", "uid");
+    int64_t now_ms = 1000000;
+    unsigned tries = 0;
+
+    CHECK_ROWS (most, most_ms) {
+        int64_t wait_ms = wait_after_requeue(cache, 1, now_ms);
+
+        CHECK(wait_ms <= *most && wait_ms >= *most / 4 * 3);
+        CHECK_INT_EQ(cache->requeues, ++tries);
+        CHECK_INT_EQ(wait_after_requeue(cache, 1, now_ms + 1) + 1, wait_ms); /* another instance of the try */
+        CHECK_INT_EQ(cache->requeues, tries);
+        now_ms = cache->create_retry_at_ms + 3600000; /* in the queue */
+        job_cache_note_creation(cache, now_ms);       /* pods, which are not enough */
+        CHECK(cache->create_rejected);
+    }
+    job_cache_note_start(cache, cache->create_retry_at_ms - 1); /* of an instance that ran on */
+    CHECK(cache->create_rejected);
+    job_cache_note_start(cache, now_ms);
+    CHECK(!cache->create_rejected);
+    CHECK(wait_after_requeue(cache, 1, now_ms) <= 10000);
+    CHECK(wait_after_requeue(cache, 2, now_ms + 1) <= 10000); /* of another template */
+    CHECK_INT_EQ(cache->requeues, 1);
+    job_cache_free(cache);
+}
+
+/* Else enough jobs that cannot start could take turns for ever. */
+TEST(a_job_keeps_its_age_for_three_starts_in_vain)
+{
+    static const int64_t since_s[] = {500, 500, 500, 1300, 1400};
+    struct job_cache *cache = job_cache_new("ns/job", "uid");
+    int64_t now_ms = 1000000;
+
+    CHECK_INT_EQ(job_cache_queued_since_s(cache, 500), 500);
+    CHECK_ROWS (expected, since_s) {
+        now_ms = cache->requeues ? now_ms + 100000 : now_ms;
+        cache->create_retry_at_ms = now_ms;
+        wait_after_requeue(cache, 1, now_ms);
+        CHECK_INT_EQ(job_cache_queued_since_s(cache, 500), *expected);
+    }
+    job_cache_free(cache);
+}
+
+TEST(a_new_process_reads_starts_in_vain_from_the_status)
+{
+    static const struct {
+        const char *status;
+        unsigned requeues;
+        int64_t waits_at_most_ms;
+    } rows[] = {
+        {"{}", 0, 0},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"message\":\"m\","
+         "\"tries\":4,"
+         "\"time\":\"1970-01-01T00:16:30Z\"}}",
+         4, 70000},
+        {"{\"observedGeneration\":2,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":4}}", 0, 0},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"Guessed\",\"tries\":4}}", 0, 0},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":-1}}", 0, 0},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":1e30}}", 0, 0},
+        {"{\"observedGeneration\":1,\"startFailure\":[]}", 0, 0},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct job_cache *cache = job_cache_new("ns/job", "uid");
+        struct err err = {0};
+        AUTO(json) cJSON *status = json_parse(slice_of(row->status), &err);
+
+        job_cache_recall_requeue(cache, 1, status, 5000000, 1000);
+        CHECK_INT_EQ(cache->requeues, row->requeues);
+        CHECK_INT_EQ(cache->create_rejected, row->requeues > 0);
+        CHECK(cache->create_retry_at_ms - 5000000 <= row->waits_at_most_ms);
+        job_cache_recall_requeue(cache, 1, NULL, 5000000, 1000); /* what it knows itself is newer */
+        CHECK_INT_EQ(cache->requeues, row->requeues);
+        job_cache_free(cache);
+    }
+}
+
+/* An admin of a namespace may write the status; the queue is that of all namespaces. */
+TEST(no_status_makes_a_job_older_in_the_queue)
+{
+    static const char text[] = "{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\","
+                               "\"tries\":4,\"time\":\"0001-01-01T00:00:00Z\"}}";
+    struct err err = {0};
+    AUTO(json) cJSON *status = json_parse(slice_of(text), &err);
+    struct job_cache *cache = job_cache_new("ns/job", "uid");
+
+    CHECK_OK(status, err);
+    job_cache_recall_requeue(cache, 1, status, 5000000, 1000);
+    CHECK_INT_EQ(cache->requeues, 4);
+    CHECK_INT_EQ(job_cache_queued_since_s(cache, 500), 500);
+    job_cache_free(cache);
+}

@@ -50,6 +50,12 @@ void end_all(struct world *w, int exit_code)
     world_settle(w);
 }
 
+void check_log_is_kept(struct world *w, const char *name)
+{
+    CHECK_INT_EQ(pod(w, name)->report, REPORT_ENDED);
+    CHECK(!pod(w, name)->process);
+}
+
 void check_idle(struct world *w)
 {
     unsigned writes = w->writes;

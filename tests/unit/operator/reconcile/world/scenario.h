@@ -16,5 +16,6 @@ struct wpod *pod(struct world *w, const char *name);
 void check_state(const struct world *w, const char *state, const char *reason, const char *message);
 void check_nothing_held(const struct world *w);
 void check_completed(const struct world *w);
-void end_all(struct world *w, int exit_code); /* every program that runs */
-void check_idle(struct world *w);             /* a settled job costs nothing */
+void end_all(struct world *w, int exit_code);             /* every program that runs */
+void check_log_is_kept(struct world *w, const char *pod); /* of a program that has ended */
+void check_idle(struct world *w);                         /* a settled job costs nothing */

@@ -87,7 +87,10 @@ void world_free(struct world *w)
     mem_free(w->strays);
     mem_free(w->tracks);
     mem_free(w->name);
+    mem_free(w->requeue_reason);
+    mem_free(w->requeue_text);
     strv_release(&w->event_reasons);
+    strv_release(&w->event_notes);
     mem_free(w);
 }
 
@@ -118,6 +121,8 @@ cJSON *world_job(const struct world *w)
         put_time(metadata, "deletionTimestamp", w->created_s);
     if (w->finalizer)
         json_push_str(json_put_array(metadata, "finalizers"), API_FINALIZER);
+    if (w->release)
+        json_put_str(json_put_object(metadata, "annotations"), "graphcore.ai/release", w->release);
     json_put_take(object, "spec", json_dup(w->spec));
     json_put_take(object, "status", json_dup(w->status));
     return object;
@@ -236,9 +241,16 @@ static void put_running_sidecar(cJSON *status)
     json_put_object(json_put_object(container, "state"), "running");
 }
 
+/* A kubelet calls every pod so that has not ended before, however its containers end (kubernetes/kubernetes,
+ * pkg/kubelet/kubelet_pods.go, generateAPIPodStatus). */
+static bool is_past_deadline(const struct wpod *pod)
+{
+    return pod->stopped_ms && pod->report == REPORT_ENDED;
+}
+
 static const char *phase_of(const struct wpod *pod)
 {
-    if (pod->collected)
+    if (pod->collected || is_past_deadline(pod))
         return "Failed";
     if (pod->report == REPORT_ENDED)
         return pod->exit_code ? "Failed" : "Succeeded";
@@ -323,6 +335,8 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(annotations, ANNOTATION_PARTITION, pod->partition);
     json_put_strf(annotations, ANNOTATION_RUN, "%u", pod->run);
     json_put_strf(annotations, ANNOTATION_REVISION, "%016llx", (unsigned long long)pod->revision);
+    if (pod->stopped_ms)
+        put_time(annotations, ANNOTATION_STOPPED, START_UNIX_S + pod->stopped_ms / 1000);
     json_put_str(owner, "apiVersion", API_GROUP_VERSION);
     json_put_str(owner, "kind", API_KIND);
     json_put_str(owner, "name", "job");
@@ -337,13 +351,16 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
 cJSON *world_pod_object(const struct wpod *pod)
 {
     cJSON *object = json_object();
-    cJSON *status;
+    cJSON *spec, *status;
 
     put_pod_metadata(json_put_object(object, "metadata"), pod);
-    json_put_str(json_put_object(object, "spec"), "nodeName", pod->node);
+    spec = json_put_object(object, "spec");
+    json_put_str(spec, "nodeName", pod->node);
+    if (pod->stopped_ms)
+        json_put_i64(spec, "activeDeadlineSeconds", STOPPED_DEADLINE_S);
     status = json_put_object(object, "status");
     json_put_str(status, "phase", phase_of(pod));
-    json_put_str(status, "reason", pod->ended_by);
+    json_put_str(status, "reason", is_past_deadline(pod) ? "DeadlineExceeded" : pod->ended_by);
     if (pod->has_running_sidecar)
         put_running_sidecar(status);
     if (pod->report != REPORT_NOTHING)
@@ -421,10 +438,18 @@ void world_pod_take(struct world *w, struct wpod *pod, const char *by)
     world_pod_delete(w, pod);
 }
 
+bool world_pod_must_obey(const struct wpod *pod)
+{
+    return pod->deleting || (pod->stopped_ms && pod->report != REPORT_ENDED);
+}
+
 void world_pod_obey(struct world *w, struct wpod *pod, int exit_code)
 {
     report_end(w, pod, exit_code);
-    remove_object(w, pod, false);
+    if (pod->deleting)
+        remove_object(w, pod, false);
+    else
+        world_saw_pod(w, pod);
 }
 
 void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen)

@@ -12,6 +12,7 @@
 #define WORLD_START_MS 1000000
 #define WORLD_HOLD_MS 300000
 #define WORLD_TROUBLE_MS 30000
+#define WORLD_REQUEUE_MS 60000
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
 #define WORLD_CAPACITY 64
@@ -47,6 +48,7 @@ struct wpod {
     int64_t scheduled_ms;
     int64_t created_ms;
     int64_t asked_ms;    /* when it was asked to go; 0: never */
+    int64_t stopped_ms;  /* when the operator gave it a deadline that has passed; 0: never */
     int64_t vanished_ms; /* when its object went */
 };
 
@@ -68,7 +70,7 @@ struct wworker {
     char *pod, *node;
     struct wpod *what;
     int64_t since_ms;
-    bool deleting;
+    bool is_ending;
     const char *disruption;
     int64_t disrupted_s;
 };
@@ -87,7 +89,8 @@ struct wtrack {
     uint32_t worker_count;
     enum keys_state keys;
     int64_t keys_at_ms;
-    bool launch_noted_by_us, is_rejected;
+    bool launch_noted_by_us, is_rejected, is_given_up;
+    int64_t offered_since_ms;
 };
 
 struct wstray {
@@ -113,6 +116,8 @@ struct world {
     struct strv secrets; /* names of those with keys */
     bool secrets_were_dropped;
     struct strv event_reasons; /* reasons of events */
+    struct strv event_notes;   /* and their texts */
+    const char *release;       /* the annotation of the job; NULL: none */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */
@@ -154,6 +159,9 @@ struct world {
     const char *names_refusal; /* it does not take EndpointSlices: its words */
     const char *unready;       /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
+    bool others_wait;                             /* for the IPUs of this job */
+    uint32_t requeues;                            /* starts of it that gave them up, in a row; for... */
+    char *requeue_reason, *requeue_text;          /* ...that */
     enum partition_rejection partition_rejection; /* what the controller answers to creates */
     bool controller_down;
     const char *story; /* printed when something must not be; or NULL */
@@ -187,10 +195,12 @@ void world_pod_run(struct world *w, struct wpod *pod, bool is_reported);
 void world_pod_end(struct world *w, struct wpod *pod, int exit_code);
 void world_pod_delete(struct world *w, struct wpod *pod);               /* as kubectl delete does */
 void world_pod_take(struct world *w, struct wpod *pod, const char *by); /* as drain, preemption, taints do */
-void world_pod_obey(struct world *w, struct wpod *pod, int exit_code);  /* its kubelet ends and removes it */
-void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen);  /* the object goes, whatever runs */
-void world_pod_collect(struct world *w, struct wpod *pod);              /* the garbage collector marks it */
-void world_pod_fence(struct world *w, struct wpod *pod);                /* its node boots anew */
+bool world_pod_must_obey(const struct wpod *pod);
+void world_pod_obey(struct world *w, struct wpod *pod, int exit_code); /* its kubelet ends it, and removes
+                                                                          it if it is deleted */
+void world_pod_vanish(struct world *w, struct wpod *pod, bool unseen); /* the object goes, whatever runs */
+void world_pod_collect(struct world *w, struct wpod *pod);             /* the garbage collector marks it */
+void world_pod_fence(struct world *w, struct wpod *pod);               /* its node boots anew */
 
 /* ---- the V-IPU controller ---- */
 void world_partition_add(struct world *w, const char *id, uint32_t size, uint32_t gcds, bool is_foreign);

@@ -57,7 +57,8 @@ static void check_removal(struct world *w, const char *id)
         world_fail(w, "partition %s is removed without a record", id);
     for (size_t i = 0; i < w->pod_count; i++) {
         const struct wpod *pod = w->pods[i];
-        int64_t since = pod->asked_ms ? pod->asked_ms : pod->vanished_ms;
+        int64_t asked = pod->stopped_ms ? pod->stopped_ms : pod->asked_ms;
+        int64_t since = asked ? asked : pod->vanished_ms;
 
         if (!may_use_ipus(pod, id))
             continue;
@@ -290,6 +291,29 @@ static void refuse(struct world *w)
         w->tracks[i]->is_rejected = true;
 }
 
+/* The rules of offers.c. */
+static void offer(struct world *w, const struct op *op)
+{
+    struct wtrack *track = world_track(w, op->name);
+
+    if (!track->offered_since_ms)
+        track->offered_since_ms = w->now_ms;
+    if (!op->now)
+        return;
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (w->pods[i]->exists && str_eq(w->pods[i]->partition, op->name) &&
+            w->pods[i]->report >= REPORT_RUNNING)
+            world_fail(w, "partition %s is given up, and pod %s has begun", op->name, w->pods[i]->name);
+    }
+    track->is_given_up = true;
+    w->requeues++;
+    mem_set_str(&w->requeue_reason, op->reason);
+    mem_set_str(&w->requeue_text, op->text);
+    w->create_rejected = true;
+    w->create_rejected_ms = w->now_ms;
+    w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+}
+
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
 {
     bool is_launcher = op->worker == job->spec.workers_per_instance;
@@ -310,7 +334,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
         refuse(w);
         return;
     }
-    w->create_rejected = w->create_rejected && w->now_ms < w->create_retry_at_ms;
+    w->create_rejected = w->create_rejected && (w->requeues || w->now_ms < w->create_retry_at_ms);
     if (world_partition(w, op->name))
         world_partition(w, op->name)->used_by_run = record->run + 1;
     pod = NEW(struct wpod);
@@ -416,6 +440,19 @@ static void delete_pod(struct world *w, const struct op *op)
         world_pod_delete(w, pod);
 }
 
+/* A pod that has ended is of another version than the one that was seen. */
+static void stop_pod(struct world *w, const struct op *op)
+{
+    struct wpod *pod = world_pod(w, op->name);
+
+    if (!pod || !str_eq(pod->uid, op->uid) || pod->report == REPORT_ENDED)
+        return;
+    if (pod->report != REPORT_RUNNING && !pod->has_running_sidecar)
+        world_fail(w, "pod %s is stopped and kept, and has no log", pod->name);
+    pod->stopped_ms = w->now_ms;
+    world_saw_pod(w, pod);
+}
+
 static void dry_run(struct world *w)
 {
     w->dry_run = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_PASSED : w->dry_run_answer;
@@ -479,6 +516,9 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     switch (op->kind) {
     case OP_CLAIM:
         return;
+    case OP_OFFER:
+        offer(w, op);
+        return;
     case OP_FINALIZER_ADD:
         w->finalizer = true;
         return;
@@ -529,6 +569,9 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     case OP_POD_CREATE:
         create_pod(w, op, view->job);
         return;
+    case OP_POD_STOP:
+        stop_pod(w, op);
+        return;
     case OP_POD_DELETE:
         delete_pod(w, op);
         return;
@@ -539,7 +582,28 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         check_reason(w, op->reason);
         w->events++;
         strv_push(&w->event_reasons, op->reason);
+        strv_push(&w->event_notes, op->text);
         return;
+    }
+}
+
+/* Or a step that the next one follows. */
+static bool is_write(const struct op *op)
+{
+    return op->kind == OP_OFFER ? op->now : op->kind != OP_CLAIM;
+}
+
+/* A partition that is offered no longer: its pods have started, or go. */
+static void withdraw_offers(struct world *w, const struct plan *plan)
+{
+    for (size_t t = 0; t < w->track_count; t++) {
+        bool is_offered = false;
+
+        for (size_t i = 0; i < plan->count; i++)
+            is_offered =
+                is_offered || (plan->ops[i].kind == OP_OFFER && str_eq(plan->ops[i].name, w->tracks[t]->id));
+        if (!is_offered)
+            w->tracks[t]->offered_since_ms = 0;
     }
 }
 
@@ -553,16 +617,17 @@ void world_apply(struct world *w, const struct job_view *view, const struct plan
         }
         if (some_only && world_roll(w, 2))
             continue;
-        w->writes += plan->ops[i].kind != OP_CLAIM;
+        w->writes += is_write(&plan->ops[i]);
         perform(w, view, &plan->ops[i]);
     }
+    withdraw_offers(w, plan);
     w->again_at_ms = plan->again_at_ms;
 }
 
 bool plan_writes(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        if (plan->ops[i].kind != OP_CLAIM)
+        if (is_write(&plan->ops[i]))
             return true;
     }
     return false;
@@ -646,7 +711,7 @@ static bool advance_pods(struct world *w)
 
         if (!pod->exists || pod->node_silent)
             continue;
-        if (pod->deleting) {
+        if (world_pod_must_obey(pod)) {
             world_pod_obey(w, pod, 143);
             changed = true;
         } else if (!pod->node) {

@@ -6,6 +6,7 @@
 #include "lib/check.h"
 #include "operator/api/pod/endpoints.h"
 #include "operator/api/names.h"
+#include "operator/api/reasons.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "world.h"
 
@@ -70,7 +71,8 @@ static void begin_memory_of_run(const struct world *w, struct wtrack *track, uin
     track->run = run;
     track->run_since_ms = w->now_ms;
     track->keys = KEYS_UNKNOWN;
-    track->launch_noted_by_us = track->is_rejected = false;
+    track->launch_noted_by_us = track->is_rejected = track->is_given_up = false;
+    track->offered_since_ms = 0;
 }
 
 void world_follow(struct world *w, const struct record *record)
@@ -121,10 +123,14 @@ void world_saw_pod(struct world *w, struct wpod *pod)
         return;
     worker->state = WORKER_PRESENT;
     worker->what = pod;
+    if (pod->report >= REPORT_RUNNING && w->now_ms >= w->create_retry_at_ms && w->requeues) {
+        w->requeues = 0;
+        w->create_rejected = false;
+    }
     mem_set_str(&worker->pod, pod->name);
     mem_set_str(&worker->node, pod->node);
-    if (pod->deleting && !worker->deleting) {
-        worker->deleting = true;
+    if ((pod->deleting || pod->stopped_ms) && !worker->is_ending) {
+        worker->is_ending = true;
         worker->since_ms = w->now_ms;
     }
     remember_disruption(worker, pod);
@@ -174,7 +180,12 @@ void world_crash(struct world *w)
     }
     world_forget(w);
     w->dry_run_generation = 0;
-    w->create_rejected = w->endpoints_rejected = w->write_rejected = false;
+    /* What was given up is read from the status. */
+    w->create_rejected = json_at(w->status, "startFailure") != NULL;
+    w->requeues = w->create_rejected ? (uint32_t)world_number(w, "startFailure/tries") : 0;
+    mem_set_str(&w->requeue_reason, json_str(w->status, "startFailure/reason", NULL));
+    mem_set_str(&w->requeue_text, json_str(w->status, "startFailure/message", NULL));
+    w->endpoints_rejected = w->write_rejected = false;
     w->again_at_ms = 0;
     for (size_t i = 0; i < w->record_count; i++) {
         AUTO(record) struct record *record = record_parse(w->records[i]);
@@ -362,6 +373,9 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
     inst->keys_at_ms = track ? track->keys_at_ms : 0;
     inst->is_rejected = track && track->is_rejected;
+    inst->offered_since_ms = track ? track->offered_since_ms : 0;
+    inst->is_wanted = track && track->offered_since_ms && w->others_wait;
+    inst->is_given_up = track && track->is_given_up;
     inst->needs_vipu_access = inst->record && w->gives_vipu_access;
     view_slices(s, inst);
     inst->workers = mem_alloc((seats + 1) * sizeof(*inst->workers));
@@ -447,16 +461,20 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_rejected = w->create_rejected;
     view->endpoints_rejected = w->endpoints_rejected;
     view->service_has_selector = w->service_has_selector;
-    view->create_reason = w->service_taken   ? "NameConflict"
+    view->create_reason = w->requeues        ? reason_find(w->requeue_reason)->name
+                          : w->service_taken ? "NameConflict"
                           : w->names_refusal ? "PodsForbidden"
                                              : "FailedCreate";
-    view->create_text = w->service_taken   ? "Service job-workers exists"
+    view->create_text = w->requeues        ? w->requeue_text
+                        : w->service_taken ? "Service job-workers exists"
                         : w->names_refusal ? w->names_refusal
                                            : w->refusal;
     view->write_rejected = w->write_rejected ? WORLD_REFUSED_WRITE : NULL;
     view->write_rejected_op = w->write_rejected_op;
     view->create_rejected_ms = w->create_rejected_ms;
     view->create_retry_at_ms = w->create_retry_at_ms;
+    view->requeues = w->requeues;
+    view->requeued_s = world_unix_s(w) - (w->now_ms - w->create_rejected_ms) / 1000;
 }
 
 struct sight *world_observe(struct world *w)
@@ -472,9 +490,11 @@ struct sight *world_observe(struct world *w)
     view->name = s->job->name;
     view->partition_prefix = w->prefix;
     view->hold_ms = WORLD_HOLD_MS;
+    view->requeue_ms = WORLD_REQUEUE_MS;
     view->trouble_ms = WORLD_TROUBLE_MS;
     view->now_ms = w->now_ms;
     view->now_unix_s = world_unix_s(w);
+    view->unix_offset_ms = view->now_unix_s * 1000 - w->now_ms / 1000 * 1000;
     view->instance_count = !w->exists || s->job->problems.count ? 0 : s->job->spec.instances;
     view->surge_count = view->instance_count ? job_surge(&s->job->spec) : 0;
     view->instances = mem_alloc((view_all(view) + 1) * sizeof(*view->instances));

@@ -26,6 +26,24 @@ static char *both(const char *a, const char *b)
     return mem_printf("%s%s", a, b);
 }
 
+/* The CAs of two replicas. */
+struct cas {
+    char *a, *b, *ab;
+};
+
+static void cas_init(struct cas *cas)
+{
+    *cas = (struct cas){.a = ca_of(NOW), .b = ca_of(NOW)};
+    cas->ab = both(cas->a, cas->b);
+}
+
+static void cas_release(struct cas *cas)
+{
+    mem_free(cas->a);
+    mem_free(cas->b);
+    mem_free(cas->ab);
+}
+
 /* A replica's look at what stands there: what it writes, or what stands there. */
 static char *after(const char *now_there, const char *own, int64_t now_s, struct ca_bundle_others *others)
 {
@@ -34,21 +52,20 @@ static char *after(const char *now_there, const char *own, int64_t now_s, struct
     return next ? next : mem_strdup(now_there);
 }
 
-TEST(own_cas_come_first_and_nothing_else_that_is_none)
+TEST_F(cas, cas, own_cas_come_first_and_nothing_else_that_is_none)
 {
-    AUTO(mem) char *a = ca_of(NOW);
-    AUTO(mem) char *b = ca_of(NOW);
-    AUTO(mem) char *ab = both(a, b);
-    AUTO(mem) char *ba = both(b, a);
-    AUTO(mem) char *aa = both(a, a);
-    AUTO(mem) char *rubbish = both("rubbish\n", a);
-    AUTO(mem) char *broken = both("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", a);
+    AUTO(mem) char *ba = both(cas->b, cas->a);
+    AUTO(mem) char *aa = both(cas->a, cas->a);
+    AUTO(mem) char *rubbish = both("rubbish\n", cas->a);
+    AUTO(mem) char *broken = both("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", cas->a);
     const struct {
         const char *now_there, *own, *next;
     } rows[] = {
-        {NULL, a, a},   {"", a, a},     {a, a, NULL},  {b, a, ab},        {ab, a, NULL},
-        {ba, a, NULL},  {ab, ba, NULL}, {a, ba, ba},   {"rubbish", a, a}, {rubbish, a, a},
-        {broken, a, a}, {aa, a, a},     {a, "", NULL}, {a, NULL, NULL},   {"", "rubbish", NULL},
+        {NULL, cas->a, cas->a},    {"", cas->a, cas->a},     {cas->a, cas->a, NULL},
+        {cas->b, cas->a, cas->ab}, {cas->ab, cas->a, NULL},  {ba, cas->a, NULL},
+        {cas->ab, ba, NULL},       {cas->a, ba, ba},         {"rubbish", cas->a, cas->a},
+        {rubbish, cas->a, cas->a}, {broken, cas->a, cas->a}, {aa, cas->a, cas->a},
+        {cas->a, "", NULL},        {cas->a, NULL, NULL},     {"", "rubbish", NULL},
     };
 
     CHECK_ROWS (row, rows) {
@@ -59,36 +76,32 @@ TEST(own_cas_come_first_and_nothing_else_that_is_none)
     }
 }
 
-TEST(two_replicas_with_cas_of_their_own_agree)
+TEST_F(cas, cas, two_replicas_with_cas_of_their_own_agree)
 {
-    AUTO(mem) char *a = ca_of(NOW);
-    AUTO(mem) char *b = ca_of(NOW);
     struct ca_bundle_others seen_by_a = {0}, seen_by_b = {0};
-    AUTO(mem) char *first = after("", a, NOW, &seen_by_a);
-    AUTO(mem) char *second = after(first, b, NOW, &seen_by_b);
+    AUTO(mem) char *first = after("", cas->a, NOW, &seen_by_a);
+    AUTO(mem) char *second = after(first, cas->b, NOW, &seen_by_b);
 
-    CHECK(strstr(second, a) && strstr(second, b));
-    CHECK(!ca_bundle_next(second, a, NOW, &seen_by_a));
-    CHECK(!ca_bundle_next(second, b, NOW, &seen_by_b));
+    CHECK(strstr(second, cas->a) && strstr(second, cas->b));
+    CHECK(!ca_bundle_next(second, cas->a, NOW, &seen_by_a));
+    CHECK(!ca_bundle_next(second, cas->b, NOW, &seen_by_b));
 }
 
-TEST(others_go_when_they_have_stood_there_for_long)
+TEST_F(cas, cas, others_go_when_they_have_stood_there_for_long)
 {
-    AUTO(mem) char *a = ca_of(NOW);
-    AUTO(mem) char *b = ca_of(NOW);
     AUTO(mem) char *c = ca_of(NOW);
-    AUTO(mem) char *ab = both(a, b);
-    AUTO(mem) char *abc = both(ab, c);
+    AUTO(mem) char *abc = both(cas->ab, c);
     struct ca_bundle_others others = {0};
 
-    CHECK(!ca_bundle_next(ab, a, NOW, &others));
+    CHECK(!ca_bundle_next(cas->ab, cas->a, NOW, &others));
     CHECK_INT_EQ(others.since_s, NOW);
-    CHECK(!ca_bundle_next(ab, a, NOW + CA_BUNDLE_KEEP_OTHERS_S - 1, &others));
-    CHECK(!ca_bundle_next(abc, a, NOW + CA_BUNDLE_KEEP_OTHERS_S, &others)); /* somebody has just come */
-    CHECK(!ca_bundle_next(abc, a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S - 1, &others));
-    AUTO(mem) char *next = ca_bundle_next(abc, a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S, &others);
-    CHECK_STR_EQ(next, a);
-    CHECK(!ca_bundle_next(next, a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S, &others));
+    CHECK(!ca_bundle_next(cas->ab, cas->a, NOW + CA_BUNDLE_KEEP_OTHERS_S - 1, &others));
+    CHECK(!ca_bundle_next(abc, cas->a, NOW + CA_BUNDLE_KEEP_OTHERS_S,
+                          &others)); /* another one has just been added */
+    CHECK(!ca_bundle_next(abc, cas->a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S - 1, &others));
+    AUTO(mem) char *next = ca_bundle_next(abc, cas->a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S, &others);
+    CHECK_STR_EQ(next, cas->a);
+    CHECK(!ca_bundle_next(next, cas->a, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S, &others));
     CHECK_INT_EQ(others.since_s, 0);
 }
 
@@ -140,21 +153,18 @@ static cJSON *webhooks_with(const char *ca)
     return webhooks;
 }
 
-TEST(others_go_with_the_configuration_that_names_them)
+TEST_F(cas, cas, others_go_with_the_configuration_that_names_them)
 {
-    AUTO(mem) char *a = ca_of(NOW);
-    AUTO(mem) char *b = ca_of(NOW);
-    AUTO(mem) char *ab = both(a, b);
-    AUTO(json) cJSON *webhooks = webhooks_with(ab);
+    AUTO(json) cJSON *webhooks = webhooks_with(cas->ab);
     struct ca_bundle_others others[CA_BUNDLE_WEBHOOKS_MAX] = {0};
-    AUTO(json) cJSON *patch = ca_bundle_patch(webhooks, a, NOW, others);
+    AUTO(json) cJSON *patch = ca_bundle_patch(webhooks, cas->a, NOW, others);
 
     CHECK(!patch->child);
     CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW), CA_BUNDLE_KEEP_OTHERS_S * 1000);
     CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + CA_BUNDLE_KEEP_OTHERS_S - 2), 2000);
     CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S),
                  1000); /* never at once, without end */
-    AUTO(json) cJSON *of_none = ca_bundle_patch(NULL, a, NOW + 1, others);
+    AUTO(json) cJSON *of_none = ca_bundle_patch(NULL, cas->a, NOW + 1, others);
     CHECK(!of_none->child);
     CHECK_INT_EQ(ca_bundle_next_expiry_ms(others, NOW + 2 * CA_BUNDLE_KEEP_OTHERS_S), INT64_MAX);
 }
@@ -176,15 +186,13 @@ TEST(a_webhook_is_identified_by_its_path_and_name)
     CHECK_STR_EQ(str_text(&told), a);
 }
 
-TEST(cas_are_joined_whether_or_not_their_last_lines_end)
+TEST_F(cas, cas, cas_are_joined_whether_or_not_their_last_lines_end)
 {
-    AUTO(mem) char *a = ca_of(NOW);
-    AUTO(mem) char *b = ca_of(NOW);
-    AUTO(mem) char *ab = both(a, b);
-    AUTO(mem) char *cut = mem_strndup(a, strlen(a) - 1);
+    AUTO(mem) char *cut = mem_strndup(cas->a, strlen(cas->a) - 1);
     const struct {
         const char *first, *second, *next;
-    } rows[] = {{a, b, ab}, {cut, b, ab}, {cut, NULL, a}, {NULL, b, b}};
+    } rows[] = {
+        {cas->a, cas->b, cas->ab}, {cut, cas->b, cas->ab}, {cut, NULL, cas->a}, {NULL, cas->b, cas->b}};
 
     CHECK_ROWS (row, rows) {
         struct ca_bundle_others others = {0};

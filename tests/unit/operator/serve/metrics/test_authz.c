@@ -1,8 +1,6 @@
 /* Who may read a page. */
 #include "operator/serve/metrics/authz.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "lib/check.h"

@@ -21,6 +21,11 @@
 #define CREATE(spec) REVIEW("\"object\":" JOB(META, spec))
 #define UPDATE(meta, spec, old) REVIEW("\"object\":" JOB(meta, spec) ",\"oldObject\":" JOB(META, old))
 
+static void admission_init(struct admission *admission)
+{
+    *admission = (struct admission){0};
+}
+
 static void read(const char *text, struct admission *ret)
 {
     struct err err = {0};
@@ -145,16 +150,14 @@ TEST(only_a_changed_spec_of_a_living_object_is_judged)
     }
 }
 
-TEST(the_pod_template_goes_as_it_came)
+TEST_F(admission, admission, the_pod_template_goes_as_it_came)
 {
-    AUTO(admission) struct admission admission = {0};
-
-    read(CREATE(SPEC), &admission);
-    AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_WORKERS);
+    read(CREATE(SPEC), admission);
+    AUTO(json) cJSON *pods = admission_pod_template(admission, ADMISSION_WORKERS);
     AUTO(mem) char *text = json_print(pods);
     CHECK_STR_EQ(text, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"generateName\":"
                        "\"ipujob-\"},\"template\":" POD "}");
-    CHECK_STR_EQ(admission.ns, "ns");
+    CHECK_STR_EQ(admission->ns, "ns");
 }
 
 #define LAUNCHED(pod, template)                                                                              \
@@ -169,12 +172,10 @@ TEST(the_pod_template_goes_as_it_came)
     "{\"metadata\":{\"labels\":{\"c\":\"d\"}},\"spec\":{\"volumes\":[{\"name\":\"data\",\"emptyDir\":{}}],"  \
     "\"affinity\":{},\"containers\":[{\"name\":\"train\",\"image\":\"i\",\"args\":[]}]}}"
 
-TEST(the_launchers_template_goes_as_the_pod_that_it_makes)
+TEST_F(admission, admission, the_launchers_template_goes_as_the_pod_that_it_makes)
 {
-    AUTO(admission) struct admission admission = {0};
-
-    read(CREATE(LAUNCHED(WITH_DATA, OWN(MOUNTING))), &admission);
-    AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_LAUNCHER);
+    read(CREATE(LAUNCHED(WITH_DATA, OWN(MOUNTING))), admission);
+    AUTO(json) cJSON *pods = admission_pod_template(admission, ADMISSION_LAUNCHER);
     AUTO(mem) char *text = json_print(pods);
     CHECK_STR_EQ(text, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"generateName\":"
                        "\"ipujob-\"},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{"
@@ -215,13 +216,12 @@ TEST(the_api_server_is_asked_about_launchers_that_are_not_as_they_were)
     }
 }
 
-TEST(defaults_go_out_as_a_patch)
+TEST_F(admission, admission, defaults_go_out_as_a_patch)
 {
-    AUTO(admission) struct admission admission = {0};
     AUTO(str) struct str patch = {0};
 
-    read(CREATE(SPEC), &admission);
-    AUTO(mem) char *text = admission_mutate(&admission);
+    read(CREATE(SPEC), admission);
+    AUTO(mem) char *text = admission_mutate(admission);
     AUTO(json) cJSON *answer = parse(text);
     CHECK_STR_EQ(json_str(answer, "apiVersion", ""), "admission.k8s.io/v1");
     CHECK_STR_EQ(json_str(answer, "kind", ""), "AdmissionReview");
@@ -254,30 +254,28 @@ TEST(nothing_open_means_no_patch)
     }
 }
 
-TEST(a_good_job_is_allowed)
+TEST_F(admission, admission, a_good_job_is_allowed)
 {
-    AUTO(admission) struct admission admission = {0};
     AUTO(strv) struct strv problems = {0};
 
-    read(CREATE(SPEC), &admission);
-    admission_validate(&admission, &problems);
+    read(CREATE(SPEC), admission);
+    admission_validate(admission, &problems);
     CHECK_INT_EQ(problems.count, 0);
-    AUTO(mem) char *text = admission_verdict(&admission, &problems);
+    AUTO(mem) char *text = admission_verdict(admission, &problems, 0);
     CHECK_STR_EQ(text,
                  "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":"
                  "\"u-1\",\"allowed\":true}}");
 }
 
-TEST(every_mistake_is_named_at_once)
+TEST_F(admission, admission, every_mistake_is_named_at_once)
 {
-    AUTO(admission) struct admission admission = {0};
     AUTO(strv) struct strv problems = {0};
 
     read(REVIEW("\"object\":{\"metadata\":{\"generateName\":\"j-\"},\"spec\":{\"jobInstances\":-1,"
                 "\"ipusPerJobInstance\":\"3\",\"workers\":{\"template\":{\"spec\":{\"containers\":[]}}}}}"),
-         &admission);
-    admission_validate(&admission, &problems);
-    AUTO(mem) char *text = admission_verdict(&admission, &problems);
+         admission);
+    admission_validate(admission, &problems);
+    AUTO(mem) char *text = admission_verdict(admission, &problems, 0);
     AUTO(json) cJSON *answer = parse(text);
     const char *message = json_str(answer, "response/status/message", "");
 
@@ -311,7 +309,7 @@ TEST(causes_have_the_reasons_of_the_api_server)
 
         read(CREATE(SPEC), &admission);
         strv_push(&problems, row->problem);
-        AUTO(mem) char *text = admission_verdict(&admission, &problems);
+        AUTO(mem) char *text = admission_verdict(&admission, &problems, 0);
         AUTO(json) cJSON *answer = parse(text);
         const cJSON *cause = json_at(answer, "response/status/details/causes")->child;
         AUTO(mem) char *whole = mem_printf("IPUJob.graphcore.ai \"j\" is invalid: %s", row->problem);
@@ -323,15 +321,14 @@ TEST(causes_have_the_reasons_of_the_api_server)
     }
 }
 
-TEST(a_thousand_mistakes_are_counted_not_shown)
+TEST_F(admission, admission, a_thousand_mistakes_are_counted_not_shown)
 {
-    AUTO(admission) struct admission admission = {0};
     AUTO(strv) struct strv problems = {0};
 
-    read(CREATE(SPEC), &admission);
+    read(CREATE(SPEC), admission);
     for (int i = 0; i < 10000; i++)
         strv_pushf(&problems, "spec.field%d: must not be", i);
-    AUTO(mem) char *text = admission_verdict(&admission, &problems);
+    AUTO(mem) char *text = admission_verdict(admission, &problems, 0);
     AUTO(json) cJSON *answer = parse(text);
     CHECK(strlen(text) < (size_t)256 * 1024);
     CHECK_HAS(json_str(answer, "response/status/message", ""), " more]");

@@ -39,8 +39,8 @@ TEST(each_value_of_a_wrong_type_is_found_and_goes)
          "an object\"},{\"field\":\"template.spec.containers[0].ports[1]\",\"message\":\"Invalid value: "
          "\\\"81\\\": must be an object\"}]"},
         {"number into Go struct field ObjectMeta.template.metadata.labels of type string",
-         "[{\"field\":\"template.metadata.labels.c\",\"message\":\"Invalid value: 5: must be a string\"},{"
-         "\"field\":\"template.metadata.labels.d\",\"message\":\"Invalid value: 6: must be a string\"}]"},
+         "[{\"field\":\"template.metadata.labels[c]\",\"message\":\"Invalid value: 5: must be a string\"},{"
+         "\"field\":\"template.metadata.labels[d]\",\"message\":\"Invalid value: 6: must be a string\"}]"},
         {"number 1.5 into Go struct field ContainerPort.template.spec.containers.ports.containerPort of type "
          "int32",
          "[{\"field\":\"template.spec.containers[1].ports[0].containerPort\",\"message\":\"Invalid value: "
@@ -63,6 +63,33 @@ TEST(each_value_of_a_wrong_type_is_found_and_goes)
         CHECK_STR_EQ(causes, row->causes);
         CHECK(again == NULL);
     }
+}
+
+#define AMOUNTS                                                                                              \
+    "{\"template\":{\"metadata\":{\"labels\":{\"sizeLimit\":7}},\"spec\":{\"containers\":[{\"resources\":{"  \
+    "\"limits\":{"                                                                                           \
+    "\"memory\":\"4 "                                                                                        \
+    "GB\",\"cpu\":2},\"requests\":{\"a.b/c\":\"x\"}}}],\"volumes\":[{\"emptyDir\":{\"sizeLimit\":"           \
+    "\"large\"}},{\"emptyDir\":{\"sizeLimit\":\"1Gi\"}}]}}}"
+
+TEST(every_quantity_that_cannot_be_read_is_found_and_goes)
+{
+    AUTO(json) cJSON *pods = parse(AMOUNTS), *status = json_object();
+    json_put_str(status, "message", "PodTemplate cannot be handled: unable to parse quantity's suffix");
+    AUTO(json) cJSON *found = type_errors_remove(pods, status);
+    AUTO(json) cJSON *again = type_errors_remove(pods, status);
+    static const char *const want[] = {"template.spec.containers[0].resources.limits[memory]",
+                                       "template.spec.containers[0].resources.requests[a.b/c]",
+                                       "template.spec.volumes[0].emptyDir.sizeLimit"};
+    size_t n = 0;
+
+    JSON_EACH (cause, json_at(found, "details/causes")) {
+        CHECK(n < COUNT_OF(want));
+        CHECK_STR_EQ(json_str(cause, "field", ""), want[n++]);
+        CHECK_HAS(json_str(cause, "message", ""), "must be a quantity such as 2, 500m or 4Gi");
+    }
+    CHECK_INT_EQ(n, COUNT_OF(want));
+    CHECK(again == NULL);
 }
 
 TEST(what_is_about_no_value_is_left)

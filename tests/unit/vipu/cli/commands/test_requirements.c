@@ -26,18 +26,21 @@ static struct parsed parse(int argc, char **argv)
     return p;
 }
 
-static void release(struct parsed *p)
+static void parsed_release(struct parsed *p)
 {
     opts_release(&options_spec, &p->options);
     mem_free(p->ipus);
     strv_release(&p->problems);
 }
 
+DEFINE_AUTO(parsed);
+
 #define PARSE(...) parse(COUNT_OF(((char *[]){"vipu", __VA_ARGS__})), (char *[]){"vipu", __VA_ARGS__, NULL})
 
 /* On record: the command line takes ringswnc; create partition takes --sync-type. */
 TEST(a_request_with_everything)
 {
+    AUTO(parsed)
     struct parsed p = PARSE("--size=32", "--gcds=2", "--gcd-sync-replicas=4", "--num-ilds=2",
                             "--routing=ringswnc", "--gw-routing=ring", "--sync-type=pod-native-default",
                             "--cluster=c", "--allocation=a", "--relocatable", "--disable-auto-reset");
@@ -51,7 +54,6 @@ TEST(a_request_with_everything)
     CHECK(r->routing == VIPU_ROUTING_RINGSWNC && r->gateway_routing == VIPU_GATEWAY_RING);
     CHECK(r->sync_type == VIPU_SYNC_POD_NATIVE_DEFAULT);
     CHECK(r->relocatable && r->disable_auto_reset && !r->reconfigurable && r->ipu_count == 0);
-    release(&p);
 }
 
 /* "reconfigurable works only with sync type c2-compatible; giving another --sync-type fails, unless --index
@@ -61,19 +63,19 @@ TEST(a_request_with_everything)
  * falls back silently. */
 TEST(an_index_makes_a_reconfigurable_partition_compatible)
 {
+    AUTO(parsed)
     struct parsed plain = PARSE("--size=4", "--reconfigurable", "--sync-type=pod-native-default");
+    AUTO(parsed)
     struct parsed indexed =
         PARSE("--size=4", "--reconfigurable", "--sync-type=pod-native-default", "--index=1", "--cluster=c");
 
     CHECK(plain.requirements.sync_type == VIPU_SYNC_POD_NATIVE_DEFAULT);
     CHECK(indexed.requirements.sync_type == VIPU_SYNC_UNDEFINED);
-    release(&plain);
-    release(&indexed);
 }
 
 TEST(lists_of_ipus)
 {
-    struct parsed p = PARSE("--ipus=7,1:0-1,1:63");
+    AUTO(parsed) struct parsed p = PARSE("--ipus=7,1:0-1,1:63");
     static const struct vipu_ipu want[] = {{0, 0, 7, 0}, {1, 1, 0, 1}, {1, 1, 1, 2}, {1, 1, 63, 3}};
 
     CHECK_INT_EQ(p.problems.count, 0);
@@ -84,7 +86,6 @@ TEST(lists_of_ipus)
         CHECK_INT_EQ(p.ipus[i].topology_id, want[i].topology_id);
         CHECK_INT_EQ(p.ipus[i].routing_id, want[i].routing_id);
     }
-    release(&p);
 }
 
 TEST(lists_that_are_none)
@@ -94,10 +95,9 @@ TEST(lists_that_are_none)
 
     CHECK_ROWS (row, rows) {
         AUTO(mem) char *flag = mem_printf("--ipus=%s", *row);
-        struct parsed p = PARSE(flag);
+        AUTO(parsed) struct parsed p = PARSE(flag);
 
         CHECK_INT_EQ(p.problems.count, 1);
         CHECK_HAS(p.problems.items[0], **row ? "--ipus must be topology IDs" : "--ipus is empty");
-        release(&p);
     }
 }

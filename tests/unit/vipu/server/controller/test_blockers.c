@@ -24,7 +24,7 @@ static void create(struct bench *b, const char *id, uint32_t size, const char *a
     strv_release(&problems);
 }
 
-static void set_up(struct bench *b)
+static void bench_init(struct bench *b)
 {
     struct strv problems = {0};
 
@@ -35,7 +35,7 @@ static void set_up(struct bench *b)
     create(b, "p2", 1, "right");
 }
 
-static void tear_down(struct bench *b)
+static void bench_release(struct bench *b)
 {
     controller_release(&b->c);
     server_config_release(&b->config);
@@ -51,31 +51,24 @@ static struct err explained(struct bench *b, const struct user *user, uint32_t s
     return err;
 }
 
-TEST(a_refusal_names_the_cheapest_set)
+TEST_F(bench, b, a_refusal_names_the_cheapest_set)
 {
-    struct bench b;
-
-    set_up(&b);
-    CHECK_STR_EQ(explained(&b, NULL, 8).msg, "no room; blocked by p2");
-    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; blocked by p1 and p2");
-    CHECK_STR_EQ(explained(&b, NULL, 4).msg, "no room");  /* it fits as it is */
-    CHECK_STR_EQ(explained(&b, NULL, 32).msg, "no room"); /* it never will */
-    create(&b, "p3", 1, "right");
-    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; blocked by p1, p2 and p3");
-    create(&b, "p4", 1, "right");
-    create(&b, "p5", 1, "right");
-    CHECK_STR_EQ(explained(&b, NULL, 16).msg, "no room; blocked by p1, p2, p3 and 2 more");
-    tear_down(&b);
+    CHECK_STR_EQ(explained(b, NULL, 8).msg, "no room; blocked by p2");
+    CHECK_STR_EQ(explained(b, NULL, 16).msg, "no room; blocked by p1 and p2");
+    CHECK_STR_EQ(explained(b, NULL, 4).msg, "no room");  /* it fits as it is */
+    CHECK_STR_EQ(explained(b, NULL, 32).msg, "no room"); /* it never will */
+    create(b, "p3", 1, "right");
+    CHECK_STR_EQ(explained(b, NULL, 16).msg, "no room; blocked by p1, p2 and p3");
+    create(b, "p4", 1, "right");
+    create(b, "p5", 1, "right");
+    CHECK_STR_EQ(explained(b, NULL, 16).msg, "no room; blocked by p1, p2, p3 and 2 more");
 }
 
-TEST(partitions_of_others_are_not_named)
+TEST_F(bench, b, partitions_of_others_are_not_named)
 {
     char left[] = "left", *mine[] = {left};
     struct user user = {.id = left, .allocations = {.items = mine, .count = 1, .cap = 1}};
-    struct bench b;
 
-    set_up(&b);
-    CHECK_STR_EQ(explained(&b, &user, 16).msg, "no room");
-    CHECK_STR_EQ(explained(&b, &user, 8).msg, "no room"); /* p2, on the right */
-    tear_down(&b);
+    CHECK_STR_EQ(explained(b, &user, 16).msg, "no room");
+    CHECK_STR_EQ(explained(b, &user, 8).msg, "no room"); /* p2, on the right */
 }

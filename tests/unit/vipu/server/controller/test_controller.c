@@ -1,29 +1,33 @@
 /* The state machine on a clock of the test's own. */
 #include "lib/check.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/controller.h"
-#include "vipu/server/controller/hardware.h"
 
 struct bench {
     struct server_config config;
     struct controller c;
     struct strv problems;
     struct err err;
+    struct fault_hardware broken;
+    struct faults faults; /* the broken hardware, if any */
 };
+
+static void bench_init(struct bench *b)
+{
+    *b = (struct bench){0};
+}
 
 static void set_up(struct bench *b, const char *yaml)
 {
-    *b = (struct bench){0};
     CHECK(server_config_parse(slice_of(yaml), "test", &b->config, &b->problems));
     controller_init(&b->c, &b->config.clusters, b->config.times, b->config.max_auto_reset_retries);
 }
 
-static void tear_down(struct bench *b)
+static void bench_release(struct bench *b)
 {
+    mem_free(b->broken.agent);
     controller_release(&b->c);
     server_config_release(&b->config);
     strv_release(&b->problems);
@@ -41,60 +45,51 @@ static const struct controller_partition *find(struct bench *b, const char *id)
     return controller_find(&b->c, id, &b->err);
 }
 
-TEST(operations_take_their_time)
+TEST_F(bench, b, operations_take_their_time)
 {
-    struct bench b;
-
-    set_up(&b, "{create-ms: 100, remove-ms: 50, reset-ms: 70, clusters: [{id: a}]}");
-    CHECK_OK(create(&b, "p", 4, 1000), b.err);
-    CHECK_INT_EQ(controller_step(&b.c, 1099), 1100);
-    CHECK_INT_EQ(find(&b, "p")->operation, VIPU_OPERATION_CREATING);
-    CHECK_INT_EQ(controller_step(&b.c, 1100), -1);
-    CHECK_INT_EQ(find(&b, "p")->partition.ready_state, VIPU_READY_ACTIVE);
-    CHECK_OK(controller_reset(&b.c, "p", false, 2000, &b.err), b.err);
-    CHECK_ERR(controller_reset(&b.c, "p", false, 2001, &b.err), b.err, ERR_CONFLICT);
-    CHECK_INT_EQ(controller_step(&b.c, 2000), 2070);
-    CHECK_INT_EQ(controller_step(&b.c, 2070), -1);
-    CHECK_OK(controller_remove(&b.c, "p", false, 3000, &b.err), b.err);
-    CHECK_OK(controller_remove(&b.c, "p", true, 3040, &b.err), b.err); /* does not begin anew */
-    CHECK_ERR(create(&b, "p", 4, 3041), b.err, ERR_EXISTS);
-    CHECK_INT_EQ(controller_step(&b.c, 3050), -1);
-    CHECK(find(&b, "p") == NULL);
-    CHECK_INT_EQ(b.err.kind, ERR_NOT_FOUND);
-    tear_down(&b);
+    set_up(b, "{create-ms: 100, remove-ms: 50, reset-ms: 70, clusters: [{id: a}]}");
+    CHECK_OK(create(b, "p", 4, 1000), b->err);
+    CHECK_INT_EQ(controller_step(&b->c, 1099), 1100);
+    CHECK_INT_EQ(find(b, "p")->operation, VIPU_OPERATION_CREATING);
+    CHECK_INT_EQ(controller_step(&b->c, 1100), -1);
+    CHECK_INT_EQ(find(b, "p")->partition.ready_state, VIPU_READY_ACTIVE);
+    CHECK_OK(controller_reset(&b->c, "p", false, 2000, &b->err), b->err);
+    CHECK_ERR(controller_reset(&b->c, "p", false, 2001, &b->err), b->err, ERR_CONFLICT);
+    CHECK_INT_EQ(controller_step(&b->c, 2000), 2070);
+    CHECK_INT_EQ(controller_step(&b->c, 2070), -1);
+    CHECK_OK(controller_remove(&b->c, "p", false, 3000, &b->err), b->err);
+    CHECK_OK(controller_remove(&b->c, "p", true, 3040, &b->err), b->err); /* does not begin anew */
+    CHECK_ERR(create(b, "p", 4, 3041), b->err, ERR_EXISTS);
+    CHECK_INT_EQ(controller_step(&b->c, 3050), -1);
+    CHECK(find(b, "p") == NULL);
+    CHECK_INT_EQ(b->err.kind, ERR_NOT_FOUND);
 }
 
-TEST(changes_are_reported_once)
+TEST_F(bench, b, changes_are_reported_once)
 {
-    struct bench b;
-
-    set_up(&b, "{create-ms: 0, remove-ms: 0, clusters: [{id: a}]}");
-    CHECK(!controller_has_changes(&b.c));
-    CHECK_OK(create(&b, "p", 4, 0), b.err);
-    CHECK(controller_has_changes(&b.c));
-    controller_saved(&b.c);
-    CHECK(!controller_has_changes(&b.c));
-    controller_step(&b.c, 0);
-    CHECK(controller_has_changes(&b.c));
-    CHECK_OK(controller_remove(&b.c, "p", false, 0, &b.err), b.err);
-    controller_saved(&b.c);
-    controller_step(&b.c, 0);
-    CHECK_INT_EQ(b.c.removed.count, 1);
-    CHECK_STR_EQ(b.c.removed.items[0], "p");
-    tear_down(&b);
+    set_up(b, "{create-ms: 0, remove-ms: 0, clusters: [{id: a}]}");
+    CHECK(!controller_has_changes(&b->c));
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    CHECK(controller_has_changes(&b->c));
+    controller_saved(&b->c);
+    CHECK(!controller_has_changes(&b->c));
+    controller_step(&b->c, 0);
+    CHECK(controller_has_changes(&b->c));
+    CHECK_OK(controller_remove(&b->c, "p", false, 0, &b->err), b->err);
+    controller_saved(&b->c);
+    controller_step(&b->c, 0);
+    CHECK_INT_EQ(b->c.removed.count, 1);
+    CHECK_STR_EQ(b->c.removed.items[0], "p");
 }
 
-TEST(every_reason_at_once)
+TEST_F(bench, b, every_reason_at_once)
 {
-    struct bench b;
-
-    set_up(&b, "clusters: [{id: a}]");
+    set_up(b, "clusters: [{id: a}]");
     CHECK_ERR(controller_create(
-                  &b.c, &(struct vipu_requirements){.id = "", .size = 3, .num_gcds = 5, .cluster_id = "x"}, 0,
-                  &b.problems, &b.err),
-              b.err, ERR_INVALID);
-    CHECK_INT_EQ(b.problems.count, 5);
-    tear_down(&b);
+                  &b->c, &(struct vipu_requirements){.id = "", .size = 3, .num_gcds = 5, .cluster_id = "x"},
+                  0, &b->problems, &b->err),
+              b->err, ERR_INVALID);
+    CHECK_INT_EQ(b->problems.count, 5);
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -153,9 +148,8 @@ static void random_faults(struct faults *faults, uint64_t *seed)
 
 /* Whatever fails and comes back, and however requests are mixed: no IPU in two partitions, nothing leaks, and
  * in the end nothing is under way. */
-TEST(random_requests_and_faults_keep_the_books)
+TEST_F(bench, b, random_requests_and_faults_keep_the_books)
 {
-    struct bench b;
     struct fault_hardware hardware[3] = {0};
     struct fault_partition partitions[3] = {0};
     struct faults faults = {.hardware = hardware, .partitions = partitions};
@@ -164,9 +158,9 @@ TEST(random_requests_and_faults_keep_the_books)
     unsigned states[8][8] = {0};
 
     set_up(
-        &b,
+        b,
         "{create-ms: 20, remove-ms: 30, reset-ms: 10, clusters: [{id: a, ipulink-domains: 3, agents: 45}]}");
-    b.c.times.auto_reset_ms = 15;
+    b->c.times.auto_reset_ms = 15;
     for (int round = 0; round < 20000; round++) {
         AUTO(mem) char *id = mem_printf("p%u", (unsigned)(next_random(&seed) % 60));
         struct vipu_requirements r = {.id = id, .size = 1u << next_random(&seed) % 8};
@@ -179,53 +173,57 @@ TEST(random_requests_and_faults_keep_the_books)
         switch (next_random(&seed) % 6) {
         case 0:
         case 1:
-            strv_release(&b.problems);
-            if (!controller_create(&b.c, &r, now, &b.problems, &b.err))
-                CHECK(b.err.kind == ERR_EXISTS || b.err.kind == ERR_BUSY || b.err.kind == ERR_INVALID);
+            strv_release(&b->problems);
+            if (!controller_create(&b->c, &r, now, &b->problems, &b->err))
+                CHECK(b->err.kind == ERR_EXISTS || b->err.kind == ERR_BUSY || b->err.kind == ERR_INVALID);
             break;
         case 2:
-            if (!controller_remove(&b.c, id, next_random(&seed) % 2, now, &b.err))
-                CHECK_INT_EQ(b.err.kind, ERR_NOT_FOUND);
+            if (!controller_remove(&b->c, id, next_random(&seed) % 2, now, &b->err))
+                CHECK_INT_EQ(b->err.kind, ERR_NOT_FOUND);
             break;
         case 3:
-            if (!controller_reset(&b.c, id, next_random(&seed) % 2, now, &b.err))
-                CHECK(b.err.kind == ERR_NOT_FOUND || b.err.kind == ERR_CONFLICT);
+            if (!controller_reset(&b->c, id, next_random(&seed) % 2, now, &b->err))
+                CHECK(b->err.kind == ERR_NOT_FOUND || b->err.kind == ERR_CONFLICT);
             break;
         case 4:
             if (next_random(&seed) % 10 == 0) {
                 random_faults(&faults, &seed);
-                fail(&b, &faults, now);
+                fail(b, &faults, now);
             }
             break;
         default:
-            controller_step(&b.c, now);
+            controller_step(&b->c, now);
         }
-        check_books(&b);
-        for (size_t i = 0; i < b.c.count; i++)
-            states[b.c.list[i]->partition.ready_state][b.c.list[i]->operation]++;
+        check_books(b);
+        for (size_t i = 0; i < b->c.count; i++)
+            states[b->c.list[i]->partition.ready_state][b->c.list[i]->operation]++;
     }
     for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
-        next = controller_step(&b.c, now);
-    for (size_t i = 0; i < b.c.count; i++)
-        CHECK(!controller_partition_is_under_way(b.c.list[i]));
+        next = controller_step(&b->c, now);
+    for (size_t i = 0; i < b->c.count; i++)
+        CHECK(!controller_partition_is_under_way(b->c.list[i]));
     CHECK(states[VIPU_READY_ERROR][VIPU_OPERATION_IDLE] && states[VIPU_READY_ERROR][VIPU_OPERATION_FAILED] &&
           states[VIPU_READY_REMOVED][VIPU_OPERATION_IDLE] &&
           states[VIPU_READY_PENDING][VIPU_OPERATION_RESETTING]);
-    controller_set_faults(&b.c, NULL, now);
-    while (b.c.count > 0) {
-        CHECK_OK(controller_remove(&b.c, b.c.list[0]->partition.id, true, now, &b.err), b.err);
+    controller_set_faults(&b->c, NULL, now);
+    while (b->c.count > 0) {
+        CHECK_OK(controller_remove(&b->c, b->c.list[0]->partition.id, true, now, &b->err), b->err);
         now += 100;
-        controller_step(&b.c, now);
+        controller_step(&b->c, now);
     }
-    check_books(&b);
+    check_books(b);
     for (size_t i = 0; i < COUNT_OF(hardware); i++)
         mem_free(hardware[i].agent);
-    tear_down(&b);
 }
 
-static struct fault_hardware broken(const char *agent, uint32_t ipu, uint32_t for_ms)
+/* In place of what failed before. */
+static void fail_hardware(struct bench *b, const char *agent, uint32_t ipu, uint32_t for_ms, int64_t now)
 {
-    return (struct fault_hardware){.agent = mem_strdup(agent), .ipu = ipu, .for_ms = for_ms};
+    mem_set_str(&b->broken.agent, agent);
+    b->broken.ipu = ipu;
+    b->broken.for_ms = for_ms;
+    b->faults = (struct faults){.hardware = &b->broken, .hardware_count = 1};
+    fail(b, &b->faults, now);
 }
 
 static void check_state(struct bench *b, const char *id, enum vipu_ready_state ready,
@@ -237,111 +235,90 @@ static void check_state(struct bench *b, const char *id, enum vipu_ready_state r
 
 #define QUICK "{create-ms: 0, remove-ms: 0, reset-ms: 10, auto-reset-ms: 0, clusters: [{id: a, agents: 4}]}"
 
-TEST(a_fault_is_mended_by_an_automatic_reset)
+TEST_F(bench, b, a_fault_is_mended_by_an_automatic_reset)
 {
-    struct bench b;
-    struct fault_hardware hardware = broken("ag1", FAULTS_ALWAYS, 100);
-    struct faults faults = {.hardware = &hardware, .hardware_count = 1};
-
-    set_up(&b, QUICK);
-    b.c.times.auto_reset_ms = 60;
-    b.c.unix_offset_ms = 1000000;
-    CHECK_OK(create(&b, "p", 4, 0), b.err);
-    CHECK_INT_EQ(controller_step(&b.c, 0), -1);
-    fail(&b, &faults, 1000);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_IDLE);
-    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "agent ag1: not responding");
-    CHECK_INT_EQ(controller_step(&b.c, 1000), 1060);
-    CHECK_INT_EQ(controller_step(&b.c, 1060), 1070);
-    check_state(&b, "p", VIPU_READY_PENDING, VIPU_OPERATION_RESETTING);
-    controller_step(&b.c, 1070);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_IDLE);
-    CHECK_INT_EQ(find(&b, "p")->auto_resets, 1);
-    controller_step(&b.c, 1130); /* the agent is back since 1100 */
-    controller_step(&b.c, 1140);
-    check_state(&b, "p", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
-    CHECK_INT_EQ(find(&b, "p")->auto_resets, 2);
-    CHECK_INT_EQ(find(&b, "p")->last_auto_reset_unix_s, 1001);
-    CHECK_INT_EQ(find(&b, "p")->errors.count, 0);
-    mem_free(hardware.agent);
-    tear_down(&b);
+    set_up(b, QUICK);
+    b->c.times.auto_reset_ms = 60;
+    b->c.unix_offset_ms = 1000000;
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    CHECK_INT_EQ(controller_step(&b->c, 0), -1);
+    fail_hardware(b, "ag1", FAULTS_ALWAYS, 100, 1000);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_IDLE);
+    CHECK_STR_EQ(find(b, "p")->errors.items[0], "agent ag1: not responding");
+    CHECK_INT_EQ(controller_step(&b->c, 1000), 1060);
+    CHECK_INT_EQ(controller_step(&b->c, 1060), 1070);
+    check_state(b, "p", VIPU_READY_PENDING, VIPU_OPERATION_RESETTING);
+    controller_step(&b->c, 1070);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_IDLE);
+    CHECK_INT_EQ(find(b, "p")->auto_resets, 1);
+    controller_step(&b->c, 1130); /* the agent is back since 1100 */
+    controller_step(&b->c, 1140);
+    check_state(b, "p", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
+    CHECK_INT_EQ(find(b, "p")->auto_resets, 2);
+    CHECK_INT_EQ(find(b, "p")->last_auto_reset_unix_s, 1001);
+    CHECK_INT_EQ(find(b, "p")->errors.count, 0);
 }
 
 /* On record: auto-reset can be disabled at creation; the status has errors, auto-reset retries, their
  * limit and the time of the last; reset forces a partition back to its initial state. */
-TEST(after_so_many_automatic_resets_it_stays_failed)
+TEST_F(bench, b, after_so_many_automatic_resets_it_stays_failed)
 {
-    struct bench b;
-    struct fault_hardware hardware = broken("ag1", 0, FAULTS_ALWAYS);
-    struct faults faults = {.hardware = &hardware, .hardware_count = 1};
-
-    set_up(&b, QUICK);
-    CHECK_OK(create(&b, "p", 4, 0), b.err);
-    CHECK_OK(create(&b, "q", 4, 0), b.err);
-    CHECK_OK(controller_create(&b.c,
+    set_up(b, QUICK);
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    CHECK_OK(create(b, "q", 4, 0), b->err);
+    CHECK_OK(controller_create(&b->c,
                                &(struct vipu_requirements){.id = "r", .size = 2, .disable_auto_reset = true},
-                               0, &b.problems, &b.err),
-             b.err);
-    controller_step(&b.c, 0);
-    fail(&b, &faults, 0);
+                               0, &b->problems, &b->err),
+             b->err);
+    controller_step(&b->c, 0);
+    fail_hardware(b, "ag1", 0, FAULTS_ALWAYS, 0);
     for (int64_t now = 0; now >= 0;)
-        now = controller_step(&b.c, now);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
-    CHECK_INT_EQ(find(&b, "p")->auto_resets, 3);
-    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "agent ag1: IPU 0: failed");
-    check_state(&b, "q", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
-    mem_free(faults.hardware[0].agent);
-    hardware = broken("ag3", 3, FAULTS_ALWAYS);
-    fail(&b, &faults, 100);
-    check_state(&b, "r", VIPU_READY_ERROR, VIPU_OPERATION_FAILED); /* it may have none */
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED); /* until somebody resets it */
-    CHECK_OK(controller_reset(&b.c, "p", false, 100, &b.err), b.err);
-    CHECK_INT_EQ(find(&b, "p")->auto_resets, 0);
-    CHECK_INT_EQ(find(&b, "p")->errors.count, 1);
-    controller_step(&b.c, 110);
-    check_state(&b, "p", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
-    mem_free(hardware.agent);
-    tear_down(&b);
+        now = controller_step(&b->c, now);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_INT_EQ(find(b, "p")->auto_resets, 3);
+    CHECK_STR_EQ(find(b, "p")->errors.items[0], "agent ag1: IPU 0: failed");
+    check_state(b, "q", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
+    fail_hardware(b, "ag3", 3, FAULTS_ALWAYS, 100);
+    check_state(b, "r", VIPU_READY_ERROR, VIPU_OPERATION_FAILED); /* it may have none */
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED); /* until somebody resets it */
+    CHECK_OK(controller_reset(&b->c, "p", false, 100, &b->err), b->err);
+    CHECK_INT_EQ(find(b, "p")->auto_resets, 0);
+    CHECK_INT_EQ(find(b, "p")->errors.count, 1);
+    controller_step(&b->c, 110);
+    check_state(b, "p", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
 }
 
 /* On record: a relocatable partition may be moved to other IPUs on errors, and a reset's flag overrides. */
-TEST(a_relocatable_partition_moves_to_ipus_that_work)
+TEST_F(bench, b, a_relocatable_partition_moves_to_ipus_that_work)
 {
-    struct bench b;
-    struct fault_hardware hardware = broken("ag1", FAULTS_ALWAYS, FAULTS_ALWAYS);
-    struct faults faults = {.hardware = &hardware, .hardware_count = 1};
     struct vipu_requirements r = {.id = "p", .size = 4, .relocatable = true};
 
-    set_up(&b, QUICK);
-    b.c.max_auto_reset_retries = 1;
-    CHECK_OK(controller_create(&b.c, &r, 0, &b.problems, &b.err), b.err);
-    controller_step(&b.c, 0);
-    fail(&b, &faults, 0);
-    CHECK_INT_EQ(controller_step(&b.c, 0), 10);
-    CHECK_INT_EQ(find(&b, "p")->partition.ipus[0].topology_id, 4);
-    CHECK_OK(create(&b, "q", 2, 5), b.err); /* not on ag1, and not where p is now */
-    CHECK_INT_EQ(find(&b, "q")->partition.ipus[0].topology_id, 8);
-    controller_step(&b.c, 10);
-    check_state(&b, "p", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
-    CHECK_INT_EQ(find(&b, "p")->partition.ipus[3].topology_id, 7);
+    set_up(b, QUICK);
+    b->c.max_auto_reset_retries = 1;
+    CHECK_OK(controller_create(&b->c, &r, 0, &b->problems, &b->err), b->err);
+    controller_step(&b->c, 0);
+    fail_hardware(b, "ag1", FAULTS_ALWAYS, FAULTS_ALWAYS, 0);
+    CHECK_INT_EQ(controller_step(&b->c, 0), 10);
+    CHECK_INT_EQ(find(b, "p")->partition.ipus[0].topology_id, 4);
+    CHECK_OK(create(b, "q", 2, 5), b->err); /* not on ag1, and not where p is now */
+    CHECK_INT_EQ(find(b, "q")->partition.ipus[0].topology_id, 8);
+    controller_step(&b->c, 10);
+    check_state(b, "p", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
+    CHECK_INT_EQ(find(b, "p")->partition.ipus[3].topology_id, 7);
     /* Without the flag it stays; with the flag of the reset it goes. */
-    mem_set_str(&hardware.agent, "ag3");
-    fail(&b, &faults, 20);
+    fail_hardware(b, "ag3", FAULTS_ALWAYS, FAULTS_ALWAYS, 20);
     for (int64_t now = 20; now >= 0;)
-        now = controller_step(&b.c, now);
-    check_state(&b, "q", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
-    CHECK_INT_EQ(find(&b, "q")->partition.ipus[0].topology_id, 8);
-    CHECK_OK(controller_reset(&b.c, "q", true, 100, &b.err), b.err);
-    controller_step(&b.c, 110);
-    check_state(&b, "q", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
-    CHECK_INT_EQ(find(&b, "q")->partition.ipus[0].topology_id, 0);
-    mem_free(hardware.agent);
-    tear_down(&b);
+        now = controller_step(&b->c, now);
+    check_state(b, "q", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_INT_EQ(find(b, "q")->partition.ipus[0].topology_id, 8);
+    CHECK_OK(controller_reset(&b->c, "q", true, 100, &b->err), b->err);
+    controller_step(&b->c, 110);
+    check_state(b, "q", VIPU_READY_ACTIVE, VIPU_OPERATION_IDLE);
+    CHECK_INT_EQ(find(b, "q")->partition.ipus[0].topology_id, 0);
 }
 
-TEST(operations_that_are_to_fail_do)
+TEST_F(bench, b, operations_that_are_to_fail_do)
 {
-    struct bench b;
     struct fault_partition rules[] = {
         {.on = FAULT_CREATE, .count = {.times = 1, .chance = 100}, .error = mem_strdup("no power")},
         {.on = FAULT_RESET, .count = {.after = 1, .times = 1, .chance = 100}},
@@ -349,66 +326,57 @@ TEST(operations_that_are_to_fail_do)
     };
     struct faults faults = {.partitions = rules, .partition_count = COUNT_OF(rules)};
 
-    set_up(&b, QUICK);
-    fail(&b, &faults, 0);
-    CHECK_OK(create(&b, "p", 4, 0), b.err);
-    check_state(&b, "p", VIPU_READY_PENDING, VIPU_OPERATION_CREATING);
-    controller_step(&b.c, 0);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
-    CHECK_STR_EQ(find(&b, "p")->errors.items[0], "no power");
+    set_up(b, QUICK);
+    fail(b, &faults, 0);
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    check_state(b, "p", VIPU_READY_PENDING, VIPU_OPERATION_CREATING);
+    controller_step(&b->c, 0);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_STR_EQ(find(b, "p")->errors.items[0], "no power");
     for (int64_t now = 0; now < 40; now += 20) { /* the first reset is spared, the second is not */
-        CHECK_OK(controller_reset(&b.c, "p", false, now, &b.err), b.err);
-        controller_step(&b.c, now + 10);
-        check_state(&b, "p", now == 0 ? VIPU_READY_ACTIVE : VIPU_READY_ERROR,
+        CHECK_OK(controller_reset(&b->c, "p", false, now, &b->err), b->err);
+        controller_step(&b->c, now + 10);
+        check_state(b, "p", now == 0 ? VIPU_READY_ACTIVE : VIPU_READY_ERROR,
                     now == 0 ? VIPU_OPERATION_IDLE : VIPU_OPERATION_FAILED);
     }
-    CHECK_OK(controller_remove(&b.c, "p", false, 100, &b.err), b.err);
-    controller_step(&b.c, 100);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
-    CHECK_HAS(find(&b, "p")->errors.items[0], "remove it with force");
-    b.c.times.removed_ms = 30;
-    CHECK_OK(controller_remove(&b.c, "p", true, 200, &b.err), b.err);
-    CHECK_INT_EQ(controller_step(&b.c, 200), 230);
-    check_state(&b, "p", VIPU_READY_REMOVED, VIPU_OPERATION_IDLE);
-    CHECK_ERR(controller_reset(&b.c, "p", false, 201, &b.err), b.err, ERR_CONFLICT);
-    CHECK_OK(controller_remove(&b.c, "p", false, 202, &b.err), b.err);
-    CHECK_INT_EQ(controller_step(&b.c, 230), -1);
-    CHECK(find(&b, "p") == NULL);
+    CHECK_OK(controller_remove(&b->c, "p", false, 100, &b->err), b->err);
+    controller_step(&b->c, 100);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_HAS(find(b, "p")->errors.items[0], "remove it with force");
+    b->c.times.removed_ms = 30;
+    CHECK_OK(controller_remove(&b->c, "p", true, 200, &b->err), b->err);
+    CHECK_INT_EQ(controller_step(&b->c, 200), 230);
+    check_state(b, "p", VIPU_READY_REMOVED, VIPU_OPERATION_IDLE);
+    CHECK_ERR(controller_reset(&b->c, "p", false, 201, &b->err), b->err, ERR_CONFLICT);
+    CHECK_OK(controller_remove(&b->c, "p", false, 202, &b->err), b->err);
+    CHECK_INT_EQ(controller_step(&b->c, 230), -1);
+    CHECK(find(b, "p") == NULL);
     mem_free(rules[0].error);
-    tear_down(&b);
 }
 
-TEST(listed_ipus_that_do_not_work_fail_the_creation)
+TEST_F(bench, b, listed_ipus_that_do_not_work_fail_the_creation)
 {
-    struct bench b;
-    struct fault_hardware hardware = broken("ag?", 3, FAULTS_ALWAYS);
-    struct faults faults = {.hardware = &hardware, .hardware_count = 1};
     struct vipu_ipu ipu = {0}; /* topology id 0 is IPU 3 of its board */
     struct vipu_requirements r = {.id = "p", .size = 1, .cluster_id = "a", .ipus = &ipu, .ipu_count = 1};
 
-    set_up(&b, QUICK);
-    fail(&b, &faults, 0);
-    CHECK_OK(controller_create(&b.c, &r, 0, &b.problems, &b.err), b.err);
-    controller_step(&b.c, 0);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
-    CHECK_ERR(create(&b, "q", 4, 0), b.err, ERR_BUSY); /* each machine has one that does not work */
-    CHECK_OK(create(&b, "q", 2, 0), b.err);
-    mem_free(hardware.agent);
-    tear_down(&b);
+    set_up(b, QUICK);
+    fail_hardware(b, "ag?", 3, FAULTS_ALWAYS, 0);
+    CHECK_OK(controller_create(&b->c, &r, 0, &b->problems, &b->err), b->err);
+    controller_step(&b->c, 0);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_ERR(create(b, "q", 4, 0), b->err, ERR_BUSY); /* each machine has one that does not work */
+    CHECK_OK(create(b, "q", 2, 0), b->err);
 }
 
-TEST(a_controller_that_forgets)
+TEST_F(bench, b, a_controller_that_forgets)
 {
-    struct bench b;
-
-    set_up(&b, QUICK);
-    CHECK_OK(create(&b, "p", 4, 0), b.err);
-    CHECK_OK(create(&b, "q", 8, 0), b.err);
-    controller_forget(&b.c);
-    CHECK_INT_EQ(b.c.count, 0);
-    CHECK_INT_EQ(b.c.removed.count, 2);
-    CHECK_OK(create(&b, "p", 16, 1), b.err);
-    tear_down(&b);
+    set_up(b, QUICK);
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    CHECK_OK(create(b, "q", 8, 0), b->err);
+    controller_forget(&b->c);
+    CHECK_INT_EQ(b->c.count, 0);
+    CHECK_INT_EQ(b->c.removed.count, 2);
+    CHECK_OK(create(b, "p", 16, 1), b->err);
 }
 
 static struct controller_partition *saved(const char *id, uint32_t first)
@@ -427,52 +395,44 @@ static struct controller_partition *saved(const char *id, uint32_t first)
     return entry;
 }
 
-TEST(what_was_saved_comes_back)
+TEST_F(bench, b, what_was_saved_comes_back)
 {
-    struct bench b;
-
-    set_up(&b, "{create-ms: 10, clusters: [{id: a, agents: 4}]}");
-    CHECK_OK(controller_restore_take(&b.c, saved("p1", 0), 100, &b.err), b.err);
-    CHECK_ERR(controller_restore_take(&b.c, saved("p2", 1), 100, &b.err), b.err, ERR_INVALID);
-    CHECK_HAS(b.err.msg, "IPUs of another partition");
-    CHECK_ERR(controller_restore_take(&b.c, saved("p1", 8), 100, &b.err), b.err, ERR_INVALID);
-    CHECK_OK(controller_restore_take(&b.c, saved("p3", 40), 100, &b.err),
-             b.err); /* not in this pod any more */
-    CHECK_INT_EQ(find(&b, "p3")->operation, VIPU_OPERATION_FAILED);
-    CHECK_ERR(controller_reset(&b.c, "p3", false, 100, &b.err), b.err, ERR_CONFLICT);
-    CHECK_INT_EQ(controller_step(&b.c, 100), 110);
-    controller_step(&b.c, 110);
-    CHECK_INT_EQ(find(&b, "p1")->partition.ready_state, VIPU_READY_ACTIVE);
-    CHECK_OK(create(&b, "p4", 2, 200), b.err);
-    CHECK_INT_EQ(find(&b, "p4")->number, 42);
-    CHECK_OK(controller_remove(&b.c, "p3", false, 200, &b.err), b.err);
-    controller_step(&b.c, 1000);
-    CHECK(find(&b, "p3") == NULL);
-    tear_down(&b);
+    set_up(b, "{create-ms: 10, clusters: [{id: a, agents: 4}]}");
+    CHECK_OK(controller_restore_take(&b->c, saved("p1", 0), 100, &b->err), b->err);
+    CHECK_ERR(controller_restore_take(&b->c, saved("p2", 1), 100, &b->err), b->err, ERR_INVALID);
+    CHECK_HAS(b->err.msg, "IPUs of another partition");
+    CHECK_ERR(controller_restore_take(&b->c, saved("p1", 8), 100, &b->err), b->err, ERR_INVALID);
+    CHECK_OK(controller_restore_take(&b->c, saved("p3", 40), 100, &b->err),
+             b->err); /* not in this pod any more */
+    CHECK_INT_EQ(find(b, "p3")->operation, VIPU_OPERATION_FAILED);
+    CHECK_ERR(controller_reset(&b->c, "p3", false, 100, &b->err), b->err, ERR_CONFLICT);
+    CHECK_INT_EQ(controller_step(&b->c, 100), 110);
+    controller_step(&b->c, 110);
+    CHECK_INT_EQ(find(b, "p1")->partition.ready_state, VIPU_READY_ACTIVE);
+    CHECK_OK(create(b, "p4", 2, 200), b->err);
+    CHECK_INT_EQ(find(b, "p4")->number, 42);
+    CHECK_OK(controller_remove(&b->c, "p3", false, 200, &b->err), b->err);
+    controller_step(&b->c, 1000);
+    CHECK(find(b, "p3") == NULL);
 }
 
-TEST(an_allocation_that_went_elsewhere_takes_no_partition_along)
+TEST_F(bench, b, an_allocation_that_went_elsewhere_takes_no_partition_along)
 {
-    struct bench b;
-    struct fault_hardware hardware = broken("ag1", FAULTS_ALWAYS, FAULTS_ALWAYS);
-    struct faults faults = {.hardware = &hardware, .hardware_count = 1};
     struct controller_partition *entry = saved("p", 0);
 
-    set_up(&b, "{create-ms: 0, reset-ms: 0, auto-reset-retries: 0, clusters: [{id: a, agents: 2}, "
-               "{id: b, agents: 2, allocations: [{id: x, agents: [ag3]}]}]}");
+    set_up(b, "{create-ms: 0, reset-ms: 0, auto-reset-retries: 0, clusters: [{id: a, agents: 2}, "
+              "{id: b, agents: 2, allocations: [{id: x, agents: [ag3]}]}]}");
     entry->partition.allocation_id = mem_strdup("x");
     entry->partition.num_ilds = entry->partition.num_gcds = entry->partition.num_replicas = 1;
-    CHECK_OK(controller_restore_take(&b.c, entry, 0, &b.err), b.err);
-    controller_step(&b.c, 0);
-    fail(&b, &faults, 0);
-    CHECK_OK(controller_reset(&b.c, "p", true, 0, &b.err), b.err);
-    controller_step(&b.c, 0);
-    check_state(&b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
-    CHECK_INT_EQ(find(&b, "p")->partition.ipus[0].topology_id, 0);
-    CHECK(vipu_allocator_taken(&b.c.allocator, &b.config.clusters.items[0], 0) == 3);
-    CHECK(vipu_allocator_taken(&b.c.allocator, &b.config.clusters.items[1], 0) == 0);
-    mem_free(hardware.agent);
-    tear_down(&b);
+    CHECK_OK(controller_restore_take(&b->c, entry, 0, &b->err), b->err);
+    controller_step(&b->c, 0);
+    fail_hardware(b, "ag1", FAULTS_ALWAYS, FAULTS_ALWAYS, 0);
+    CHECK_OK(controller_reset(&b->c, "p", true, 0, &b->err), b->err);
+    controller_step(&b->c, 0);
+    check_state(b, "p", VIPU_READY_ERROR, VIPU_OPERATION_FAILED);
+    CHECK_INT_EQ(find(b, "p")->partition.ipus[0].topology_id, 0);
+    CHECK(vipu_allocator_taken(&b->c.allocator, &b->config.clusters.items[0], 0) == 3);
+    CHECK(vipu_allocator_taken(&b->c.allocator, &b->config.clusters.items[1], 0) == 0);
 }
 
 TEST(the_default_configuration)

@@ -1,8 +1,6 @@
 /* Hardware that comes and goes under a running controller, at random. */
 #include "lib/check.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/reconfigure.h"
@@ -44,12 +42,14 @@ static void set_up(struct bench *b, uint32_t seed)
     controller_init(&b->c, &b->configs[0].clusters, (struct controller_times){0}, 3);
 }
 
-static void tear_down(struct bench *b)
+static void bench_release(struct bench *b)
 {
     controller_release(&b->c);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         server_config_release(&b->configs[i]);
 }
+
+DEFINE_AUTO(bench);
 
 static const struct vipu_machine *machine_of(const struct controller_partition *entry, uint32_t n)
 {
@@ -129,7 +129,7 @@ TEST(partitions_notice_nothing)
     size_t taken = 0, refused = 0;
 
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
-        struct bench b;
+        AUTO(bench) struct bench b;
 
         set_up(&b, seed);
         for (int64_t now = 0; now < STEPS; now++) {
@@ -140,7 +140,6 @@ TEST(partitions_notice_nothing)
             controller_step(&b.c, now);
             check_taken(&b);
         }
-        tear_down(&b);
     }
     CHECK(taken > SEEDS && refused > SEEDS);
 }
@@ -149,7 +148,7 @@ TEST(long_lists_of_reasons_are_cut)
 {
     AUTO(strv) struct strv problems = {0};
     AUTO(strv) struct strv reasons = {0};
-    struct bench b;
+    AUTO(bench) struct bench b;
     struct err err;
 
     set_up(&b, 1);
@@ -164,5 +163,4 @@ TEST(long_lists_of_reasons_are_cut)
     CHECK(!controller_reconfigure(&b.c, &b.configs[7].clusters, 0, &reasons));
     CHECK_INT_EQ(reasons.count, 32);
     CHECK_HAS(reasons.items[31], "partition p31 is in cluster \"a\", which was removed");
-    tear_down(&b);
 }

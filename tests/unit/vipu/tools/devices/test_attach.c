@@ -1,6 +1,5 @@
 #include "lib/check.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,12 +9,24 @@
 #include "base/core/mem.h"
 #include "vipu/tools/devices/attach.h"
 
-/* A folder of locks of the test's own. */
-static char *fresh_folder(void)
+/* A folder of locks of the test's own, and what is found in it. */
+struct locks {
+    char *folder;
+    struct lock_records holders;
+    struct err err;
+};
+
+static void locks_init(struct locks *l)
 {
     static unsigned number;
 
-    return mem_printf("%s/locks%u", check_tmpdir(), number++);
+    *l = (struct locks){.folder = mem_printf("%s/locks%u", check_tmpdir(), number++)};
+}
+
+static void locks_release(struct locks *l)
+{
+    lock_records_release(&l->holders);
+    mem_free(l->folder);
 }
 
 static struct attach_request request_for(const char *folder, uint32_t first, uint32_t count)
@@ -45,114 +56,102 @@ static void check_busy(const char *folder, uint32_t first, uint32_t count, const
 }
 
 /* issue: "a second program is refused"; seed 003: "IPUs cannot be shared by different programs". */
-TEST(devices_that_overlap_exclude_each_other)
+TEST_F(locks, l, devices_that_overlap_exclude_each_other)
 {
-    AUTO(mem) char *folder = fresh_folder();
     AUTO(mem) char *me = mem_printf("process %d (", (int)getpid());
-    struct attachment *quad = attach_to(folder, 4, 4), *single = attach_to(folder, 2, 1), *pair;
+    struct attachment *quad = attach_to(l->folder, 4, 4), *single = attach_to(l->folder, 2, 1), *pair;
 
-    check_busy(folder, 4, 4, me);
-    check_busy(folder, 7, 1, "device 27 of partition p1 is in use: IPU 7 by process ");
-    check_busy(folder, 0, 8, "IPU 2 by process");
-    check_busy(folder, 2, 2, "IPU 2 by process");
-    pair = attach_to(folder, 0, 2);
+    check_busy(l->folder, 4, 4, me);
+    check_busy(l->folder, 7, 1, "device 27 of partition p1 is in use: IPU 7 by process ");
+    check_busy(l->folder, 0, 8, "IPU 2 by process");
+    check_busy(l->folder, 2, 2, "IPU 2 by process");
+    pair = attach_to(l->folder, 0, 2);
     attachment_free(quad);
-    quad = attach_to(folder, 4, 4);
+    quad = attach_to(l->folder, 4, 4);
     attachment_free(quad);
     attachment_free(single);
     attachment_free(pair);
-    attachment_free(attach_to(folder, 0, 8));
+    attachment_free(attach_to(l->folder, 0, 8));
     attachment_free(NULL);
 }
 
-TEST(partitions_and_domains_are_apart)
+TEST_F(locks, l, partitions_and_domains_are_apart)
 {
-    AUTO(mem) char *folder = fresh_folder();
-    struct attach_request request = request_for(folder, 0, 4);
-    struct attachment *first = attach_to(folder, 0, 4), *second, *third;
-    struct err err = {0};
+    struct attach_request request = request_for(l->folder, 0, 4);
+    struct attachment *first = attach_to(l->folder, 0, 4), *second, *third;
 
     request.gcd = 1;
-    second = attach(&request, &err);
-    CHECK_OK(second != NULL, err);
+    second = attach(&request, &l->err);
+    CHECK_OK(second != NULL, l->err);
     request.partition = "p1.gcd1";
     request.gcd = 0;
-    third = attach(&request, &err);
-    CHECK_OK(third != NULL, err);
+    third = attach(&request, &l->err);
+    CHECK_OK(third != NULL, l->err);
     attachment_free(first);
     attachment_free(second);
     attachment_free(third);
 }
 
-TEST(names_of_partitions_never_leave_the_folder)
+TEST_F(locks, l, names_of_partitions_never_leave_the_folder)
 {
     static const char *const names[] = {"../../etc/x", "a/b", "a_b", "", ".", "..", "p\n1"};
-    AUTO(mem) char *folder = fresh_folder();
     struct attachment *held[COUNT_OF(names)];
     char long_name[600];
-    struct attach_request request = request_for(folder, 0, 1);
-    struct err err = {0};
+    struct attach_request request = request_for(l->folder, 0, 1);
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         request.partition = names[i];
-        held[i] = attach(&request, &err);
-        CHECK_OK(held[i] != NULL, err);
+        held[i] = attach(&request, &l->err);
+        CHECK_OK(held[i] != NULL, l->err);
     }
     for (size_t i = 0; i < COUNT_OF(names); i++)
         attachment_free(held[i]);
     memset(long_name, 'p', sizeof(long_name) - 1);
     long_name[sizeof(long_name) - 1] = '\0';
     request.partition = long_name;
-    held[0] = attach(&request, &err);
-    CHECK_OK(held[0] != NULL, err);
+    held[0] = attach(&request, &l->err);
+    CHECK_OK(held[0] != NULL, l->err);
     long_name[sizeof(long_name) - 2] = 'q';
-    held[1] = attach(&request, &err);
-    CHECK_OK(held[1] != NULL, err);
+    held[1] = attach(&request, &l->err);
+    CHECK_OK(held[1] != NULL, l->err);
     attachment_free(held[0]);
     attachment_free(held[1]);
 }
 
-TEST(holders_are_listed_with_what_they_are)
+TEST_F(locks, l, holders_are_listed_with_what_they_are)
 {
-    AUTO(mem) char *folder = fresh_folder();
-    struct attach_request request = request_for(folder, 4, 4);
-    struct attachment *pair = attach_to(folder, 0, 2), *quad;
-    AUTO(lock_records) struct lock_records holders = {0};
+    struct attach_request request = request_for(l->folder, 4, 4);
+    struct attachment *pair = attach_to(l->folder, 0, 2), *quad;
     char host[LOCK_RECORD_TEXT_BYTES] = "";
-    struct err err = {0};
 
     request.monitored = true;
-    quad = attach(&request, &err);
-    CHECK_OK(quad != NULL, err);
-    CHECK_OK(attach_holders(folder, "p1", 0, 16, &holders, &err), err);
-    CHECK_INT_EQ(holders.count, 2);
-    CHECK_INT_EQ(holders.items[0].first, 0);
-    CHECK_INT_EQ(holders.items[0].count, 2);
-    CHECK(!holders.items[0].monitored);
-    CHECK_INT_EQ(holders.items[1].first, 4);
-    CHECK_INT_EQ(holders.items[1].count, 4);
-    CHECK(holders.items[1].monitored);
-    CHECK_INT_EQ(holders.items[1].pid, getpid());
-    CHECK_INT_EQ(holders.items[1].pid_space, attach_pid_space());
-    CHECK_STR_EQ(holders.items[1].command, "test_vipu_attach");
+    quad = attach(&request, &l->err);
+    CHECK_OK(quad != NULL, l->err);
+    CHECK_OK(attach_holders(l->folder, "p1", 0, 16, &l->holders, &l->err), l->err);
+    CHECK_INT_EQ(l->holders.count, 2);
+    CHECK_INT_EQ(l->holders.items[0].first, 0);
+    CHECK_INT_EQ(l->holders.items[0].count, 2);
+    CHECK(!l->holders.items[0].monitored);
+    CHECK_INT_EQ(l->holders.items[1].first, 4);
+    CHECK_INT_EQ(l->holders.items[1].count, 4);
+    CHECK(l->holders.items[1].monitored);
+    CHECK_INT_EQ(l->holders.items[1].pid, getpid());
+    CHECK_INT_EQ(l->holders.items[1].pid_space, attach_pid_space());
+    CHECK_STR_EQ(l->holders.items[1].command, "test_vipu_attach");
     CHECK_INT_EQ(gethostname(host, sizeof(host) - 1), 0);
-    CHECK_STR_EQ(holders.items[1].host, host);
-    CHECK(*holders.items[1].user != '\0');
+    CHECK_STR_EQ(l->holders.items[1].host, host);
+    CHECK(*l->holders.items[1].user != '\0');
     attachment_free(pair);
     attachment_free(quad);
 }
 
-TEST(without_attached_devices_there_are_no_users)
+TEST_F(locks, l, without_attached_devices_there_are_no_users)
 {
-    AUTO(mem) char *folder = fresh_folder();
-    AUTO(lock_records) struct lock_records holders = {0};
-    struct err err;
-
-    CHECK_OK(attach_holders(folder, "p1", 0, 16, &holders, &err), err);
-    CHECK_INT_EQ(holders.count, 0);
-    attachment_free(attach_to(folder, 0, 1));
-    CHECK_OK(attach_holders(folder, "p1", 0, 16, &holders, &err), err);
-    CHECK_INT_EQ(holders.count, 0);
+    CHECK_OK(attach_holders(l->folder, "p1", 0, 16, &l->holders, &l->err), l->err);
+    CHECK_INT_EQ(l->holders.count, 0);
+    attachment_free(attach_to(l->folder, 0, 1));
+    CHECK_OK(attach_holders(l->folder, "p1", 0, 16, &l->holders, &l->err), l->err);
+    CHECK_INT_EQ(l->holders.count, 0);
 }
 
 /* Attaches in a child that then dies without a word; returns when it holds the device. */
@@ -184,48 +183,42 @@ static pid_t attach_in_child(const char *folder, int *ret_release)
 }
 
 /* issue: "a holder that died does not hold". */
-TEST(a_holder_that_died_does_not_hold)
+TEST_F(locks, l, a_holder_that_died_does_not_hold)
 {
-    AUTO(mem) char *folder = fresh_folder();
     int release, status;
-    pid_t child = attach_in_child(folder, &release);
+    pid_t child = attach_in_child(l->folder, &release);
     AUTO(mem) char *who = mem_printf("process %d (test_vipu_attach, user ", (int)child);
-    AUTO(lock_records) struct lock_records holders = {0};
     struct attachment *mine;
-    struct err err;
 
-    check_busy(folder, 3, 1, who);
+    check_busy(l->folder, 3, 1, who);
     (void)close(release);
     CHECK(waitpid(child, &status, 0) == child);
-    CHECK_OK(attach_holders(folder, "p1", 0, 4, &holders, &err), err);
-    CHECK_INT_EQ(holders.count, 0);
-    mine = attach_to(folder, 3, 1);
+    CHECK_OK(attach_holders(l->folder, "p1", 0, 4, &l->holders, &l->err), l->err);
+    CHECK_INT_EQ(l->holders.count, 0);
+    mine = attach_to(l->folder, 3, 1);
     /* What the dead one wrote beside it is nobody's word. */
-    CHECK_OK(attach_holders(folder, "p1", 0, 4, &holders, &err), err);
-    CHECK_INT_EQ(holders.count, 1);
-    CHECK_INT_EQ(holders.items[0].pid, getpid());
-    CHECK_INT_EQ(holders.items[0].first, 3);
+    CHECK_OK(attach_holders(l->folder, "p1", 0, 4, &l->holders, &l->err), l->err);
+    CHECK_INT_EQ(l->holders.count, 1);
+    CHECK_INT_EQ(l->holders.items[0].pid, getpid());
+    CHECK_INT_EQ(l->holders.items[0].first, 3);
     attachment_free(mine);
 }
 
 /* A record that does not belong to the lock over it - the one before died, this one has not written yet. */
-TEST(a_lock_without_a_true_record_is_still_a_lock)
+TEST_F(locks, l, a_lock_without_a_true_record_is_still_a_lock)
 {
-    AUTO(mem) char *folder = fresh_folder();
-    AUTO(mem) char *path = mem_printf("%s/p1.gcd0.lock", folder);
-    AUTO(lock_records) struct lock_records holders = {0};
-    struct attachment *mine = attach_to(folder, 1, 1);
+    AUTO(mem) char *path = mem_printf("%s/p1.gcd0.lock", l->folder);
+    struct attachment *mine = attach_to(l->folder, 1, 1);
     AUTO(fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
     char garbage[LOCK_RECORD_BYTES];
-    struct err err;
 
     memset(garbage, 0xff, sizeof(garbage));
     CHECK(fd >= 0 && pwrite(fd, garbage, sizeof(garbage), LOCK_RECORD_BYTES) == (ssize_t)sizeof(garbage));
-    check_busy(folder, 0, 4, "another program just attached to IPU 1");
-    CHECK_OK(attach_holders(folder, "p1", 0, 4, &holders, &err), err);
-    CHECK_INT_EQ(holders.count, 1);
-    CHECK_INT_EQ(holders.items[0].first, 1);
-    CHECK_INT_EQ(holders.items[0].pid, 0);
+    check_busy(l->folder, 0, 4, "another program just attached to IPU 1");
+    CHECK_OK(attach_holders(l->folder, "p1", 0, 4, &l->holders, &l->err), l->err);
+    CHECK_INT_EQ(l->holders.count, 1);
+    CHECK_INT_EQ(l->holders.items[0].first, 1);
+    CHECK_INT_EQ(l->holders.items[0].pid, 0);
     attachment_free(mine);
 }
 
@@ -245,16 +238,14 @@ TEST(a_folder_that_cannot_be_used_is_named)
     CHECK_HAS(err.msg, "IPUOF_RUN_DIR");
 }
 
-TEST(a_lock_file_is_never_a_link)
+TEST_F(locks, l, a_lock_file_is_never_a_link)
 {
-    AUTO(mem) char *folder = fresh_folder();
-    AUTO(mem) char *path = mem_printf("%s/p1.gcd0.lock", folder);
-    struct attach_request request = request_for(folder, 0, 1);
-    struct err err = {0};
+    AUTO(mem) char *path = mem_printf("%s/p1.gcd0.lock", l->folder);
+    struct attach_request request = request_for(l->folder, 0, 1);
 
-    CHECK(mkdir(folder, 0700) == 0 && symlink("/dev/null", path) == 0);
-    CHECK_ERR(attach(&request, &err) != NULL, err, ERR_IO);
-    CHECK_HAS(err.msg, "p1.gcd0.lock");
+    CHECK(mkdir(l->folder, 0700) == 0 && symlink("/dev/null", path) == 0);
+    CHECK_ERR(attach(&request, &l->err) != NULL, l->err, ERR_IO);
+    CHECK_HAS(l->err.msg, "p1.gcd0.lock");
 }
 
 static const char *no_environment(const char *name)

@@ -1,7 +1,5 @@
 #include "lib/check.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -8,42 +8,51 @@
 
 static const struct machine_row one[] = {{"10.1.5.10", "0114.8204521"}};
 static const struct machine_row other[] = {{"10.1.5.12", "0115.8204521"}};
+/* The listing of partition p1 on one machine. */
+struct listing {
+    struct machines p1;
+    struct str out;
+};
+
+static void listing_init(struct listing *l)
+{
+    *l = (struct listing){.p1 = machines_make("p1", one, 4)};
+}
+
+static void listing_release(struct listing *l)
+{
+    machines_release(&l->p1);
+    str_release(&l->out);
+}
+
 static const struct device first = {.id = 0, .first = 0, .count = 1};
 
 /* gc-info -l prints Graphcore device listing: and Partition: p1 [active];
  * gc-info prints -+- Id: [0], target: [Fabric], IPU-M host: [10.1.5.10], IPU#: [3];
  * gc-info prints -+- Id: [4], target: [Multi IPU] and its IPUs with their DNC Id. */
-TEST(a_listing_of_four_ipus)
+TEST_F(listing, l, a_listing_of_four_ipus)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
-
-    listing_print(&p1.view, 1, false, &out);
-    golden_check("tools/list_devices.txt", str_text(&out));
+    listing_print(&l->p1.view, 1, false, &l->out);
+    golden_check("tools/list_devices.txt", str_text(&l->out));
 }
 
 /* reference, 6.4: "--all-partitions lists the other partitions after the active one, singles only, ids
  * continuing". */
-TEST(a_listing_of_all_partitions)
+TEST_F(listing, l, a_listing_of_all_partitions)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
     AUTO(machines) struct machines p2 = machines_make("p2", other, 4);
-    AUTO(str) struct str out = {0};
 
     p2.view.active = false;
-    listing_print((struct gcd_view[]){p1.view, p2.view}, 2, true, &out);
-    golden_check("tools/list_all_partitions.txt", str_text(&out));
+    listing_print((struct gcd_view[]){l->p1.view, p2.view}, 2, true, &l->out);
+    golden_check("tools/list_all_partitions.txt", str_text(&l->out));
 }
 
 /* reference, 6.4: `text "DNC" being the routing type name` (6.3). */
-TEST(the_routing_type_names_the_place_in_a_device)
+TEST_F(listing, l, the_routing_type_names_the_place_in_a_device)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
-
-    p1.view.routing = VIPU_ROUTING_RINGSWNC;
-    listing_print(&p1.view, 1, false, &out);
-    CHECK_HAS(str_text(&out), " |--- Id: [2], RINGSWNC Id: [0], IPU-M host: [10.1.5.10], IPU#: [1]\n");
+    l->p1.view.routing = VIPU_ROUTING_RINGSWNC;
+    listing_print(&l->p1.view, 1, false, &l->out);
+    CHECK_HAS(str_text(&l->out), " |--- Id: [2], RINGSWNC Id: [0], IPU-M host: [10.1.5.10], IPU#: [1]\n");
 }
 
 TEST(the_domains_of_one_partition_share_its_heading)
@@ -62,7 +71,7 @@ TEST(the_domains_of_one_partition_share_its_heading)
 }
 
 /* gc-info --device-info prints its keys in the recorded order. */
-TEST(the_attributes_of_a_device_with_all_that_is_known)
+TEST_F(listing, l, the_attributes_of_a_device_with_all_that_is_known)
 {
     static const char *const told[][2] = {
         {"board variant", "M2000"},
@@ -86,85 +95,67 @@ TEST(the_attributes_of_a_device_with_all_that_is_known)
         {"link width", "8"},
         {"pcie physical slot", "3"},
     };
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
 
     for (size_t i = 0; i < COUNT_OF(told); i++)
-        machines_tell(&p1, 0, told[i][0], told[i][1]);
-    attributes_print(&p1.view, &first, NULL, &out);
-    golden_check("tools/device_attributes.txt", str_text(&out));
+        machines_tell(&l->p1, 0, told[i][0], told[i][1]);
+    attributes_print(&l->p1.view, &first, NULL, &l->out);
+    golden_check("tools/device_attributes.txt", str_text(&l->out));
 }
 
 /* reference, 6.4: "in use also: user executable, user name, user process id, process start time". */
-TEST(a_device_in_use_names_its_user)
+TEST_F(listing, l, a_device_in_use_names_its_user)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
     struct lock_record holder = {.count = 1, .pid = 38641, .since_unix_s = 1637621208};
 
     lock_record_set_text(holder.user, "justina");
     lock_record_set_text(holder.command, "gc-hosttraffictest");
-    attributes_print(&p1.view, &first, &holder, &out);
-    CHECK_HAS(str_text(&out), "process start time: 20211122T224648Z\n");
-    CHECK_HAS(str_text(&out),
+    attributes_print(&l->p1.view, &first, &holder, &l->out);
+    CHECK_HAS(str_text(&l->out), "process start time: 20211122T224648Z\n");
+    CHECK_HAS(str_text(&l->out),
               "user executable: gc-hosttraffictest\nuser name: justina\nuser process id: 38641\n");
 }
 
-TEST(the_ipus_of_a_device_stand_side_by_side_where_they_differ)
+TEST_F(listing, l, the_ipus_of_a_device_stand_side_by_side_where_they_differ)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
-
-    attributes_print(&p1.view, &(struct device){.id = 5, .first = 2, .count = 2}, NULL, &out);
-    CHECK_HAS(str_text(&out), "id: 5\ntarget: Multi IPU\n");
-    CHECK_HAS(str_text(&out), "board ipu index: 1, 0\n");
-    CHECK_HAS(str_text(&out), "board serial number: 0114.0001.8204521\n");
-    CHECK_HAS(str_text(&out), "ipuof routing id: 2, 3\n");
+    attributes_print(&l->p1.view, &(struct device){.id = 5, .first = 2, .count = 2}, NULL, &l->out);
+    CHECK_HAS(str_text(&l->out), "id: 5\ntarget: Multi IPU\n");
+    CHECK_HAS(str_text(&l->out), "board ipu index: 1, 0\n");
+    CHECK_HAS(str_text(&l->out), "board serial number: 0114.0001.8204521\n");
+    CHECK_HAS(str_text(&l->out), "ipuof routing id: 2, 3\n");
 }
 
 /* Values end in C, MHz, W, % and GT/s, or are N/A. */
-TEST(values_keep_their_units)
+TEST_F(listing, l, values_keep_their_units)
 {
     static const char *const told[][2] = {{"average board temp", "21.1 C"},
                                           {"ipu power", "92.3 W"},
                                           {"ipu utilisation", "99.96%"},
                                           {"link speed", "16 GT/s"}};
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
 
     for (size_t i = 0; i < COUNT_OF(told); i++)
-        machines_tell(&p1, 0, told[i][0], told[i][1]);
-    attributes_print(&p1.view, &first, NULL, &out);
-    CHECK_HAS(str_text(&out), "average board temp: 21.1 C\naverage die temp: N/A\n");
-    CHECK_HAS(str_text(&out), "clock: 1330MHz\n");
-    CHECK_HAS(str_text(&out), "ipu power: 92.3 W\nipu utilisation: 99.96%\n");
-    CHECK_HAS(str_text(&out), "link speed: 16 GT/s\n");
+        machines_tell(&l->p1, 0, told[i][0], told[i][1]);
+    attributes_print(&l->p1.view, &first, NULL, &l->out);
+    CHECK_HAS(str_text(&l->out), "average board temp: 21.1 C\naverage die temp: N/A\n");
+    CHECK_HAS(str_text(&l->out), "clock: 1330MHz\n");
+    CHECK_HAS(str_text(&l->out), "ipu power: 92.3 W\nipu utilisation: 99.96%\n");
+    CHECK_HAS(str_text(&l->out), "link speed: 16 GT/s\n");
 }
 
-TEST(chip_ids)
+TEST_F(listing, l, chip_ids)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
-
-    listing_chip_ids(&p1.view, &(struct device){.id = 5, .first = 2, .count = 2}, &out);
-    CHECK_STR_EQ(str_text(&out), "Id: [2], chip id: [10.1.5.10-1]\nId: [3], chip id: [10.1.5.10-0]\n");
+    listing_chip_ids(&l->p1.view, &(struct device){.id = 5, .first = 2, .count = 2}, &l->out);
+    CHECK_STR_EQ(str_text(&l->out), "Id: [2], chip id: [10.1.5.10-1]\nId: [3], chip id: [10.1.5.10-0]\n");
 }
 
-TEST(tiles_of_one_ipu)
+TEST_F(listing, l, tiles_of_one_ipu)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
-
-    listing_tiles(&p1.view, &first, &out);
-    golden_check("tools/tile_overview.txt", str_text(&out));
+    listing_tiles(&l->p1.view, &first, &l->out);
+    golden_check("tools/tile_overview.txt", str_text(&l->out));
 }
 
-TEST(short_answers_say_each_value_once)
+TEST_F(listing, l, short_answers_say_each_value_once)
 {
-    AUTO(machines) struct machines p1 = machines_make("p1", one, 4);
-    AUTO(str) struct str out = {0};
-
-    listing_architecture(&p1.view, &(struct device){.count = 4}, &out);
-    listing_clock(&p1.view, &(struct device){.count = 4}, &out);
-    CHECK_STR_EQ(str_text(&out), "ipu2\n1330MHz\n");
+    listing_architecture(&l->p1.view, &(struct device){.count = 4}, &l->out);
+    listing_clock(&l->p1.view, &(struct device){.count = 4}, &l->out);
+    CHECK_STR_EQ(str_text(&l->out), "ipu2\n1330MHz\n");
 }

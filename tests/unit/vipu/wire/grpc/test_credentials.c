@@ -1,7 +1,5 @@
 #include "vipu/wire/grpc/credentials.h"
 
-#include <string.h>
-
 #include "lib/check.h"
 
 #define X16 "xxxxxxxxxxxxxxxx"

@@ -126,6 +126,8 @@ TEST(timeouts)
     CHECK_STR_EQ(grpc_timeout_format(INT64_MAX, out), "99999999S");
 }
 
+DEFINE_AUTO(response);
+
 static void header(struct response *r, const char *name, const char *value)
 {
     response_header(r, slice_of(name), slice_of(value));
@@ -133,7 +135,7 @@ static void header(struct response *r, const char *name, const char *value)
 
 TEST(the_first_status_counts)
 {
-    struct response r;
+    AUTO(response) struct response r;
     struct slice message;
     struct err err;
 
@@ -147,22 +149,20 @@ TEST(the_first_status_counts)
     CHECK_ERR(response_judge(&r, 0, &message, &err), err, ERR_NOT_FOUND);
     CHECK_STR_EQ(err.msg, "NOT_FOUND: first");
     CHECK_INT_EQ(err.code, 5);
-    response_release(&r);
 }
 
 TEST(an_answer_has_a_limit)
 {
-    struct response r;
+    AUTO(response) struct response r;
 
     response_init(&r, 3);
     CHECK(response_data(&r, "12345678", 8));
     CHECK(!response_data(&r, "9", 1));
-    response_release(&r);
 }
 
 TEST(a_long_reason_is_cut)
 {
-    struct response r;
+    AUTO(response) struct response r;
     struct slice message;
     struct err err;
     char text[GRPC_TEXT_MAX + 100];
@@ -173,5 +173,4 @@ TEST(a_long_reason_is_cut)
     response_header(&r, SLICE_LIT("grpc-message"), (struct slice){text, sizeof(text)});
     CHECK_ERR(response_judge(&r, 0, &message, &err), err, ERR_INVALID);
     CHECK_INT_EQ(r.text.len, GRPC_TEXT_MAX);
-    response_release(&r);
 }

@@ -2,7 +2,6 @@
 #include "vipu/wire/grpc/h2_client_conn.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -42,12 +42,19 @@ static struct pair pair_new(const char *named, const char *host)
     return pair;
 }
 
-static void pair_free(struct pair *pair)
+static void pair_release(struct pair *pair)
 {
     tls_free(pair->client);
     tls_free(pair->server);
     tls_context_free(pair->client_side);
     tls_context_free(pair->server_side);
+}
+
+DEFINE_AUTO(pair);
+
+static void pair_init(struct pair *pair)
+{
+    *pair = pair_new("localhost", "localhost");
 }
 
 /* What one end has to say now. */
@@ -115,67 +122,60 @@ TEST(records_arrive_in_pieces_of_any_size)
     static const size_t pieces[] = {1, 7, 1000, 1000000};
 
     for (size_t i = 0; i < COUNT_OF(pieces); i++) {
-        struct pair pair = pair_new("localhost", "localhost");
+        AUTO(pair) struct pair pair = pair_new("localhost", "localhost");
 
         open_pair(&pair, pieces[i]);
         send_through(pair.client, pair.server, 5, pieces[i]);
         send_through(pair.server, pair.client, 40000, pieces[i]);
         send_through(pair.client, pair.server, 0x4000, pieces[i]);
-        pair_free(&pair);
     }
 }
 
-TEST(nothing_of_a_sealed_message_stays_in_the_buffer)
+TEST_F(pair, pair, nothing_of_a_sealed_message_stays_in_the_buffer)
 {
-    struct pair pair = pair_new("localhost", "localhost");
     AUTO(str) struct str sealed = {0};
     AUTO(str) struct str rest = {0};
     AUTO(str) struct str plain = {0};
     struct err err;
 
-    open_pair(&pair, 100000);
-    CHECK_OK(tls_seal(pair.client, slice_of("a gated request"), &sealed, &err), err);
+    open_pair(pair, 100000);
+    CHECK_OK(tls_seal(pair->client, slice_of("a gated request"), &sealed, &err), err);
     /* The caller drops the records. */
-    CHECK_OK(tls_drain(pair.client, &rest, &err), err);
+    CHECK_OK(tls_drain(pair->client, &rest, &err), err);
     CHECK_INT_EQ(rest.len, 0);
-    tls_end(pair.client);
-    CHECK_OK(tls_drain(pair.client, &rest, &err), err);
-    CHECK(!hear(pair.server, &rest, 100, &plain, &err));
+    tls_end(pair->client);
+    CHECK_OK(tls_drain(pair->client, &rest, &err), err);
+    CHECK(!hear(pair->server, &rest, 100, &plain, &err));
     CHECK_INT_EQ(plain.len, 0);
-    pair_free(&pair);
 }
 
-TEST(an_end_is_understood)
+TEST_F(pair, pair, an_end_is_understood)
 {
-    struct pair pair = pair_new("localhost", "localhost");
     AUTO(str) struct str plain = {0};
     AUTO(str) struct str out = {0};
     struct err err;
 
-    open_pair(&pair, 100000);
-    tls_end(pair.server);
-    CHECK_OK(tls_drain(pair.server, &out, &err), err);
-    CHECK_ERR(hear(pair.client, &out, 100, &plain, &err), err, ERR_IO);
+    open_pair(pair, 100000);
+    tls_end(pair->server);
+    CHECK_OK(tls_drain(pair->server, &out, &err), err);
+    CHECK_ERR(hear(pair->client, &out, 100, &plain, &err), err, ERR_IO);
     CHECK_HAS(err.msg, "closed");
-    pair_free(&pair);
 }
 
-TEST(an_output_that_is_full)
+TEST_F(pair, pair, an_output_that_is_full)
 {
-    struct pair pair = pair_new("localhost", "localhost");
     AUTO(str) struct str out = {.max = 10};
     struct err err;
 
-    CHECK_OK(tls_shake(pair.client, &err), err);
-    CHECK_ERR(tls_drain(pair.client, &out, &err), err, ERR_IO);
-    pair_free(&pair);
+    CHECK_OK(tls_shake(pair->client, &err), err);
+    CHECK_ERR(tls_drain(pair->client, &out, &err), err, ERR_IO);
 }
 
 /* Each byte of the server's first flight, damaged: the client ends with a typed error, or waits for more. */
 TEST(damaged_handshakes)
 {
     for (size_t at = 0;; at += 11) {
-        struct pair pair = pair_new("localhost", "localhost");
+        AUTO(pair) struct pair pair = pair_new("localhost", "localhost");
         AUTO(str) struct str plain = {0};
         struct err err = {0};
         bool is_over;
@@ -189,7 +189,6 @@ TEST(damaged_handshakes)
                 CHECK(err.kind == ERR_IO || err.kind == ERR_DENIED);
             CHECK(!tls_is_open(pair.client));
         }
-        pair_free(&pair);
         if (is_over)
             break;
     }
@@ -217,7 +216,7 @@ TEST(what_a_certificate_has_to_name)
     };
 
     CHECK_ROWS (row, rows) {
-        struct pair pair = pair_new(row->named, row->host);
+        AUTO(pair) struct pair pair = pair_new(row->named, row->host);
         struct err err;
 
         if (row->is_believed) {
@@ -227,15 +226,13 @@ TEST(what_a_certificate_has_to_name)
             CHECK_ERR(pass(pair.server, pair.client, 100000, &err), err, ERR_DENIED);
             CHECK_HAS(err.msg, row->host);
         }
-        pair_free(&pair);
     }
 }
 
 /* A TLS 1.2 server of OpenSSL that asks for renegotiation again and again; each time the client declines. */
-TEST(a_peer_that_asks_and_reads_nothing)
+TEST_F(pair, pair, a_peer_that_asks_and_reads_nothing)
 {
-    struct pair pair = pair_new("localhost", "localhost");
-    SSL_CTX *hostile = tls_context_ssl(pair.server_side);
+    SSL_CTX *hostile = tls_context_ssl(pair->server_side);
     AUTO(str) struct str plain = {0};
     struct err err = {0};
     bool ok = true;
@@ -250,8 +247,8 @@ TEST(a_peer_that_asks_and_reads_nothing)
         AUTO(str) struct str asked = {0};
         char *bytes;
 
-        if (!tls_is_open(pair.client)) {
-            AUTO(str) struct str said = said_by(pair.client);
+        if (!tls_is_open(pair->client)) {
+            AUTO(str) struct str said = said_by(pair->client);
 
             BIO_write(in, said.ptr, (int)said.len);
         } else {
@@ -261,12 +258,11 @@ TEST(a_peer_that_asks_and_reads_nothing)
         long len = BIO_get_mem_data(out, &bytes);
         str_add(&asked, bytes, (size_t)len);
         (void)BIO_reset(out);
-        ok = hear(pair.client, &asked, 100000, &plain, &err);
+        ok = hear(pair->client, &asked, 100000, &plain, &err);
     }
     CHECK(!ok && err.kind == ERR_IO);
     CHECK_HAS(err.msg, "does not read its TLS responses");
     SSL_free(ssl);
-    pair_free(&pair);
 }
 
 TEST(what_is_no_tls)
@@ -282,7 +278,7 @@ TEST(what_is_no_tls)
     };
 
     CHECK_ROWS (row, rows) {
-        struct pair pair = pair_new("localhost", "localhost");
+        AUTO(pair) struct pair pair = pair_new("localhost", "localhost");
         AUTO(str) struct str plain = {0};
         AUTO(str) struct str said = {0};
         AUTO(str) struct str hello = said_by(pair.client);
@@ -293,7 +289,6 @@ TEST(what_is_no_tls)
         CHECK_ERR(hear(pair.client, &said, 3, &plain, &err), err, ERR_IO);
         CHECK_INT_EQ(strstr(err.msg, "does not speak TLS") != NULL, row->is_told);
         CHECK_ERR(hear(pair.server, &said, 3, &plain, &err), err, ERR_IO);
-        pair_free(&pair);
     }
 }
 

@@ -1,0 +1,10 @@
+/* Mistakes that a job of another version of this operator, or of the vendor's, may have, and that are refused
+ * only where they are new: a job that runs with them goes on. These are fields that no job has, and
+ * requests for resources that no node has. Pure. */
+#pragma once
+
+#include "base/core/str.h"
+#include "base/doc/json.h"
+
+/* `old` is the version before, with the mistakes that are not reported again; NULL: there is none. */
+void additions_check(const cJSON *old, const cJSON *job, struct strv *problems);

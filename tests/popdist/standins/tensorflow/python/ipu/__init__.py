@@ -1,0 +1,1 @@
+from . import config as config
