@@ -350,3 +350,8 @@ void json_drop(cJSON *object, const char *key)
 {
     cJSON_DeleteItemFromObjectCaseSensitive(object, key);
 }
+
+void json_drop_child(cJSON *parent, cJSON *child)
+{
+    cJSON_Delete(cJSON_DetachItemViaPointer(parent, child));
+}

@@ -56,3 +56,4 @@ cJSON *json_put_take(cJSON *object, const char *key,
 cJSON *json_push_take(cJSON *array, cJSON *value);
 cJSON *json_push_str(cJSON *array, const char *text);
 void json_drop(cJSON *object, const char *key);
+void json_drop_child(cJSON *parent, cJSON *child); /* at once, however many children there are */

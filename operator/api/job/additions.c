@@ -55,7 +55,9 @@ static void find_unknown_fields(const cJSON *job, struct strv *problems)
             char *where =
                 mem_printf("%s%s%s", OBJECTS[i].path, *OBJECTS[i].path ? "/" : "", json_key(member));
 
-            if (!strv_has(&fields, json_key(member)) && problems->count < FIELD_PROBLEMS_MAX)
+            if (problems->count >= FIELD_PROBLEMS_MAX)
+                return;
+            if (!strv_has(&fields, json_key(member)))
                 report_unknown(where, json_key(member), &fields, problems);
         }
     }

@@ -19,6 +19,7 @@ struct search {
     const char *what;   /* what it must be */
     bool is_inside;     /* not the field's own value, but one of those in it */
     cJSON *causes;
+    size_t found; /* of which FIELD_PROBLEMS_MAX become causes */
 };
 
 static bool is_of_kind(const struct search *search, const cJSON *value)
@@ -42,8 +43,11 @@ static bool is_of_kind(const struct search *search, const cJSON *value)
 static void add_cause(struct search *search, const char *place, const cJSON *value)
 {
     AUTO(strv) struct strv texts = {0};
-    cJSON *cause = json_push_take(search->causes, json_object());
+    cJSON *cause;
 
+    if (search->found++ >= FIELD_PROBLEMS_MAX)
+        return;
+    cause = json_push_take(search->causes, json_object());
     field_invalid(&texts, place, value, search->what);
     json_put_str(cause, "field", place);
     json_put_str(cause, "message", texts.items[0] + strlen(place) + strlen(": "));
@@ -124,12 +128,12 @@ static bool is_key_of(const char *const *keys, size_t count, const char *key)
     return false;
 }
 
-static void drop_quantity(struct search *search, cJSON *object, const cJSON *value, const char *place)
+static void drop_quantity(struct search *search, cJSON *object, cJSON *value, const char *place)
 {
     if (quantity_is_valid(value))
         return;
     add_cause(search, place, value);
-    json_drop(object, json_key(value));
+    json_drop_child(object, value);
 }
 
 static void drop_quantities(struct search *search, cJSON *node, const char *place, unsigned depth)

@@ -49,9 +49,7 @@ static void put_cluster(const struct vipu_cluster *cluster, const struct user *u
 {
     AUTO(mem) char *topology = mem_strdup(cluster->torus ? "torus" : "mesh");
     AUTO(mem)
-    char *links = mem_strdup(cluster->switched ? "switched"
-                             : cluster->looped ? "looped"
-                                               : "unlooped");
+    char *links = mem_strdup(cluster->switched ? "switched" : cluster->looped ? "looped" : "unlooped");
     struct vipu_cluster_entry entry = {.id = cluster->id,
                                        .topology = topology,
                                        .cluster_topology = links,

@@ -1,6 +1,7 @@
 #include "operator/api/job/additions.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -81,4 +82,20 @@ TEST(a_key_of_any_length_is_cut_in_the_message)
     CHECK_INT_EQ(problems.count, 1);
     CHECK(strlen(problems.items[0]) < 400);
     CHECK_HAS(problems.items[0], "\xC3\xA4: Forbidden: unknown field");
+}
+
+/* All other jobs wait meanwhile. */
+TEST(many_unknown_fields_take_no_time)
+{
+    AUTO(str) struct str text = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    str_adds(&text, "{\"spec\":{");
+    for (int i = 0; i < 90000; i++)
+        str_addf(&text, "\"activeDeadlineSecond%d\":1,", i);
+    str_adds(&text, "\"suspend\":true}}");
+    clock_t start = clock();
+    check(NULL, str_text(&text), &problems);
+    CHECK((clock() - start) / CLOCKS_PER_SEC < 1);
+    CHECK_INT_EQ(problems.count, FIELD_PROBLEMS_MAX);
 }

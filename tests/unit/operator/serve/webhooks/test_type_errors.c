@@ -1,7 +1,10 @@
 #include "operator/serve/webhooks/type_errors.h"
 
+#include <time.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/api/job/field.h"
 
 static cJSON *parse(const char *text)
 {
@@ -90,6 +93,26 @@ TEST(every_quantity_that_cannot_be_read_is_found_and_goes)
     }
     CHECK_INT_EQ(n, COUNT_OF(want));
     CHECK(again == NULL);
+}
+
+/* All other jobs wait meanwhile. */
+TEST(a_map_of_many_wrong_quantities_takes_no_time)
+{
+    AUTO(str) struct str text = {0};
+    AUTO(json) cJSON *status = json_object();
+
+    str_adds(&text, "{\"limits\":{");
+    for (int i = 0; i < 90000; i++)
+        str_addf(&text, "\"resource-%d\":\"%s\",", i, i < 45000 ? "1" : "x");
+    str_adds(&text, "\"last\":\"1\"}}");
+    json_put_str(status, "message", "quantities must match the regular expression");
+    AUTO(json) cJSON *pods = parse(str_text(&text));
+    clock_t start = clock();
+    AUTO(json) cJSON *found = type_errors_remove(pods, status);
+
+    CHECK((clock() - start) / CLOCKS_PER_SEC < 3);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(found, "details/causes")), FIELD_PROBLEMS_MAX);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(pods, "limits")), 45001);
 }
 
 TEST(what_is_about_no_value_is_left)
