@@ -118,6 +118,8 @@ static bool is_about_quantities(const char *message)
 
 /* How deep the fields of a pod lie with room to spare: what users nest below them has no end. */
 #define DEPTH_MAX 32
+/* Likewise how long their paths are: each value below gets one of its own. */
+#define PLACE_MAX 1024
 
 static bool is_key_of(const char *const *keys, size_t count, const char *key)
 {
@@ -143,7 +145,9 @@ static void drop_quantities(struct search *search, cJSON *node, const char *plac
     bool is_map = is_key_of(maps, COUNT_OF(maps), json_key(node));
     size_t n = 0;
 
-    for (cJSON *item = depth < DEPTH_MAX ? node->child : NULL, *next; item; item = next) {
+    if (depth >= DEPTH_MAX || strlen(place) > PLACE_MAX)
+        return;
+    for (cJSON *item = node->child, *next; item; item = next) {
         const char *key = json_key(item);
         AUTO(mem)
         char *inner = !key     ? mem_printf("%s[%zu]", place, n++)

@@ -115,6 +115,24 @@ TEST(a_map_of_many_wrong_quantities_takes_no_time)
     CHECK_INT_EQ(cJSON_GetArraySize(json_at(pods, "limits")), 45001);
 }
 
+TEST(a_long_name_of_many_values_takes_no_time)
+{
+    AUTO(str) struct str text = {0};
+    AUTO(json) cJSON *status = json_object();
+
+    str_addf(&text, "{\"%*s\":{", 100000, "long");
+    for (int i = 0; i < 40000; i++)
+        str_addf(&text, "\"%d\":1,", i);
+    str_adds(&text, "\"last\":1},\"limits\":{\"cpu\":\"x\"}}");
+    json_put_str(status, "message", "quantities must match the regular expression");
+    AUTO(json) cJSON *pods = parse(str_text(&text));
+    clock_t start = clock();
+    AUTO(json) cJSON *found = type_errors_remove(pods, status);
+
+    CHECK((clock() - start) / CLOCKS_PER_SEC < 3);
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(found, "details/causes")), 1);
+}
+
 TEST(what_is_about_no_value_is_left)
 {
     static const char *const rows[] = {
