@@ -31,21 +31,16 @@ int program_complain(const struct program *program, const struct strv *problems)
     return PROGRAM_USAGE;
 }
 
-static const char *environment(const char *name)
+char *program_home_folder(const struct program *program)
 {
-    return getenv(name);
-}
-
-char *program_home_folder(void)
-{
-    const char *home = getenv("HOME");
+    const char *home = program->env("HOME");
 
     return mem_printf("%s/.ipuof.conf.d", home ? home : "");
 }
 
-const char *program_lock_folder(const char *run_dir)
+const char *program_lock_folder(const struct program *program, const char *run_dir)
 {
-    return run_dir ? run_dir : attach_folder(environment);
+    return run_dir ? run_dir : attach_folder(program->env);
 }
 
 static int print_man(const struct program *program)
@@ -57,20 +52,32 @@ static int print_man(const struct program *program)
     return program_print(program, &page);
 }
 
+static int print_help(const struct program *program)
+{
+    AUTO(str) struct str help = {0};
+
+    opts_help(program->spec, &help);
+    return program_print(program, &help);
+}
+
+static int print_version(const struct program *program)
+{
+    AUTO(str) struct str line = {0};
+
+    str_addf(&line, "%s " IPU_OPERATOR_VERSION "\n", program->spec->program);
+    return program_print(program, &line);
+}
+
 static int act(const struct program *program, enum opts_result result, const struct strv *problems,
                const void *options)
 {
-    AUTO(str) struct str text = {0};
-
     switch (problems->count ? OPTS_BAD : result) {
     case OPTS_RUN:
         return program->run(program, options);
     case OPTS_HELP:
-        opts_help(program->spec, &text);
-        return program_print(program, &text);
+        return print_help(program);
     case OPTS_VERSION:
-        str_addf(&text, "%s " IPU_OPERATOR_VERSION "\n", program->spec->program);
-        return program_print(program, &text);
+        return print_version(program);
     case OPTS_BAD:
         break;
     }
@@ -86,7 +93,7 @@ int program_main(const struct program *program, int argc, char **argv, void *opt
     /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man"))
         return print_man(program);
-    result = opts_parse(program->spec, argc, argv, environment, false, options, NULL, &problems);
+    result = opts_parse(program->spec, argc, argv, program->env, false, options, NULL, &problems);
     status = act(program, result, &problems, options);
     opts_release(program->spec, options);
     return status;

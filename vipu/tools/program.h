@@ -11,6 +11,7 @@
 struct program {
     const struct opts_spec *spec;
     const char *summary; /* a phrase for the manual page */
+    const char *(*env)(const char *name);
     int (*run)(const struct program *program, const void *options);
 };
 
@@ -23,7 +24,7 @@ int program_fail(const struct program *program, const char *sentence);
 int program_complain(const struct program *program, const struct strv *problems);
 
 /* ~/.ipuof.conf.d of the user. The caller frees it. */
-char *program_home_folder(void);
+char *program_home_folder(const struct program *program);
 
 /* For the table of the struct `owner`, which has a char *run_dir. */
 #define PROGRAM_RUN_DIR_ROW(owner)                                                                           \
@@ -32,4 +33,4 @@ char *program_home_folder(void);
         "directory where programs of this host lock their devices (default: /run/ipuof or /tmp/ipuof)",      \
         .env = ATTACH_FOLDER_ENV)
 /* The folder of the locks: run_dir, if the option is set. Borrowed. */
-const char *program_lock_folder(const char *run_dir);
+const char *program_lock_folder(const struct program *program, const char *run_dir);

@@ -7,9 +7,22 @@
 #include "vipu/tools/gc-info/options.h"
 #include "vipu/tools/program.h"
 
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+/* The problems of a partition may be longer than an error can be. */
+static int fail(const struct program *program, const struct discovery *found, const struct err *err)
+{
+    const struct gcd_view *active = discovery_active(found);
+
+    return program_fail(program, active && active->trouble ? active->trouble : err->msg);
+}
+
 static int answer(const struct program *program, const struct options *options, const struct query *query)
 {
-    AUTO(mem) char *home = program_home_folder();
+    AUTO(mem) char *home = program_home_folder(program);
     const char *const folders[] = {home, SOURCE_SYSTEM_FOLDER, NULL};
     const struct discovery_wish wish = {.user_agent = "gc-info/" IPU_OPERATOR_VERSION,
                                         .folders = folders,
@@ -17,19 +30,15 @@ static int answer(const struct program *program, const struct options *options, 
                                         .attributes = query_needs_attributes(query->kind)};
     AUTO(discovery) struct discovery found = {0};
     AUTO(str) struct str out = {.max = SIZE_MAX / 2};
-    const struct gcd_view *active;
     struct err err;
     bool ok;
 
     if (!discover(&options->source, &wish, &found, &err))
         return program_fail(program, err.msg);
-    ok = query_answer(query, &found, program_lock_folder(options->run_dir), &out, &err);
+    ok = query_answer(query, &found, program_lock_folder(program, options->run_dir), &out, &err);
     if (program_print(program, &out) != EXIT_SUCCESS)
         return EXIT_FAILURE;
-    if (ok)
-        return EXIT_SUCCESS;
-    active = discovery_active(&found); /* its problems may be longer than an error can be */
-    return program_fail(program, active && active->trouble ? active->trouble : err.msg);
+    return ok ? EXIT_SUCCESS : fail(program, &found, &err);
 }
 
 static int run(const struct program *program, const void *parsed)
@@ -45,8 +54,10 @@ static int run(const struct program *program, const void *parsed)
 
 int gc_info_main(int argc, char **argv)
 {
-    const struct program program = {
-        .spec = &gc_info_spec, .summary = "show information about the IPUs of a partition", .run = run};
+    const struct program program = {.spec = &gc_info_spec,
+                                    .summary = "show information about the IPUs of a partition",
+                                    .env = environment,
+                                    .run = run};
     struct options options = {0};
 
     return program_main(&program, argc, argv, &options);

@@ -11,6 +11,11 @@
 #include "vipu/tools/gc-monitor/options.h"
 #include "vipu/tools/program.h"
 
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
 struct monitored {
     struct monitored_gcd *gcds;
     size_t count;
@@ -70,7 +75,7 @@ static int tell_troubles(const struct program *program, const struct discovery *
 static int run(const struct program *program, const void *parsed)
 {
     const struct options *options = parsed;
-    AUTO(mem) char *home = program_home_folder();
+    AUTO(mem) char *home = program_home_folder(program);
     const char *const folders[] = {home, SOURCE_SYSTEM_FOLDER, NULL};
     const struct discovery_wish wish = {.user_agent = "gc-monitor/" IPU_OPERATOR_VERSION,
                                         .folders = folders,
@@ -82,7 +87,7 @@ static int run(const struct program *program, const void *parsed)
     struct err err;
 
     if (!discover(&options->source, &wish, &found, &err) ||
-        !look(&found, program_lock_folder(options->run_dir), &monitored, &err))
+        !look(&found, program_lock_folder(program, options->run_dir), &monitored, &err))
         return program_fail(program, err.msg);
     if (options->json)
         monitor_print_json(monitored.gcds, monitored.count, !options->no_card_info, attach_pid_space(),
@@ -98,6 +103,7 @@ int gc_monitor_main(int argc, char **argv)
 {
     const struct program program = {.spec = &gc_monitor_spec,
                                     .summary = "show the IPUs of a partition and the processes that use them",
+                                    .env = environment,
                                     .run = run};
     struct options options = {0};
 
