@@ -344,7 +344,7 @@ def test_every_mistake_of_the_command_line_at_once(tmp_path):
     path.write_text("vipuControllers: [a:x]\nvipuContrlers: x\n")
     done = run("--no-such-flag", "--log-level", "loud", "stray", "--partition-prefix", "-P-", "--health-port", "many",
                "--launcher-pull-policy", "Sometimes", "--config", path, "--context")
-    words = ("--no-such-flag", '"many"', "--context requires a value", '"stray"', '"Sometimes"', '"loud"', '"-P-"', '"vipuContrlers"',
+    words = ("--no-such-flag", '"stray"', '"many"', "--context requires a value", '"Sometimes"', '"loud"', '"-P-"', '"vipuContrlers"',
              '"x"')
     lines = done.stderr.splitlines()
     assert done.returncode == 2 and len(lines) == len(words), lines
