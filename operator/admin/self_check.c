@@ -210,13 +210,15 @@ static char *rejection_text(const struct kube_response *res)
     return mem_strdup(res->message[0] ? res->message : res->err.msg);
 }
 
-/* Only the validating webhook detects this mistake, not the CustomResourceDefinition. */
+/* Only the validating webhook detects this mistake: the mutating one does not ask the API server about pods.
+ */
 static void on_invalid_dry_run(void *ctx, struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE)
         set_result(ctx, mem_strdup("the validating webhook was not called: an invalid IPUJob was accepted"));
     else
-        set_result(ctx, strstr(res->message, "containers[0].env[0].value") ? NULL : rejection_text(res));
+        set_result(ctx,
+                   strstr(res->message, "containers[0].volumeMounts[0].name") ? NULL : rejection_text(res));
 }
 
 static void on_dry_run(void *ctx, struct kube_response *res)
@@ -231,7 +233,7 @@ static void on_dry_run(void *ctx, struct kube_response *res)
         set_result(q, mem_strdup("the mutating webhook was not called: defaults were not set"));
     else
         dry_run_job(
-            q, DRY_RUN_JOB(",\"env\":[{\"name\":\"IPUOF_VIPU_API_PARTITION_ID\",\"value\":\"self-check\"}]"),
+            q, DRY_RUN_JOB(",\"volumeMounts\":[{\"name\":\"self-check\",\"mountPath\":\"/self-check\"}]"),
             on_invalid_dry_run);
 }
 

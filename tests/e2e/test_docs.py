@@ -70,7 +70,7 @@ def follow(types, page, place, known=()):
 
 
 @pytest.mark.parametrize("page", pages_of("jobs"))
-def test_what_a_page_says_to_who_runs_jobs_works(reader, namespace, page):
+def test_what_a_page_says_to_who_runs_jobs_works(reader, replicas, namespace, page):
     follow(reader(namespace.namespace, SYSTEM, NAME="digits"), page, "jobs")
 
 

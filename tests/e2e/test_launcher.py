@@ -301,7 +301,7 @@ def test_a_rank_that_dies_names_its_worker_its_signal_and_its_last_line(stack, s
     told_as_event(hungry, "OOMKilled")
     failed = crashed.wait_for_state("Failed", seconds=START_S)
     assert failed["reason"] == "ContainerFailed" and failed["failures"][0]["signal"] == signal.SIGSEGV
-    assert failed["lastMessage"] == ("Rank 1 on crashed-worker-1 was killed by SIGSEGV; container main of pod crashed-launcher "
+    assert failed["lastMessage"] == ("Rank 1 on crashed-worker-1 was killed by SIGSEGV; container launcher of pod crashed-launcher "
                                      "exited with code 139: the very last")
     for made in (hungry, crashed):
         check_free(stack, made)

@@ -73,7 +73,9 @@ def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
 
 @ADMISSION_POLICIES
 def test_a_pod_is_changed_only_to_stop_it(cluster, world):
-    world.api.create("pods", world.ns, pod(world.ns, {**OWNER, "blockOwnerDeletion": False}))
+    # The garbage collector would delete a pod whose owner there is not.
+    owner = {**OWNER, "uid": world.job("owner").get()["metadata"]["uid"], "blockOwnerDeletion": False}
+    world.api.create("pods", world.ns, pod(world.ns, owner))
     stop = {"activeDeadlineSeconds": 1}
     annotation = {"annotations": {"graphcore.ai/stopped-at": "2026-01-01T10:00:00Z"}}
     changes = {
