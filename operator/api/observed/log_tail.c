@@ -307,18 +307,6 @@ static struct slice last_line_of_none(const char *lines)
     return translated(reported);
 }
 
-struct slice log_tail_last_line(const char *lines)
-{
-    struct failed_rank failed;
-    struct slice line;
-
-    if (!lines)
-        return (struct slice){"", 0};
-    if (!log_tail_failed_rank(lines, &failed) || !last_line_of_rank(lines, failed.rank, &line))
-        line = last_line_of_none(lines);
-    return shortened(line);
-}
-
 bool log_tail_is_of_mpirun(const char *lines)
 {
     static const char *const programs[] = {"mpirun ", "mpiexec ", "prterun "};
@@ -335,4 +323,51 @@ bool log_tail_is_of_mpirun(const char *lines)
         below = line;
     }
     return false;
+}
+
+/* ---- the program that mpirun could not start ---- */
+
+static bool read_field(struct slice line, const char *name, struct slice *ret)
+{
+    struct slice text = behind(line, name);
+
+    if (text.ptr == line.ptr + strlen(name) && text.len)
+        *ret = trimmed(text);
+    return ret->len > 0;
+}
+
+/* "Executable: /opt/train" and "Node: job-worker-1", in either order: topics orterun:exe-not-found and
+ * orterun:exe-not-accessible of open-mpi/ompi, orte/tools/orterun/help-orterun.txt (v4.1.x), and those of
+ * openpmix/prrte, src/docs/show-help-files/help-prun.txt. The last report of mpirun counts. */
+bool log_tail_missing_program(const char *lines, struct missing_program *ret)
+{
+    const char *end = log_tail_is_of_mpirun(lines) ? lines + strlen(lines) : NULL;
+    size_t rules = 0;
+
+    *ret = (struct missing_program){{"", 0}, {"", 0}};
+    while (end && rules < 2) {
+        struct slice line = next_line_up(lines, &end);
+
+        rules += is_rule(line);
+        if (rules == 1 && !ret->name.len)
+            (void)read_field(line, "Executable:", &ret->name);
+        if (rules == 1 && !ret->host.len)
+            (void)read_field(line, "Node:", &ret->host);
+    }
+    return ret->name.len > 0;
+}
+
+struct slice log_tail_last_line(const char *lines)
+{
+    struct failed_rank failed;
+    struct missing_program missing;
+    struct slice line;
+
+    if (!lines)
+        return (struct slice){"", 0};
+    if (!log_tail_failed_rank(lines, &failed))
+        line = log_tail_missing_program(lines, &missing) ? (struct slice){"", 0} : last_line_of_none(lines);
+    else if (!last_line_of_rank(lines, failed.rank, &line))
+        line = last_line_of_none(lines);
+    return shortened(line);
 }

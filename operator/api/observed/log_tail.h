@@ -31,9 +31,16 @@ bool log_tail_failed_rank(const char *lines, struct failed_rank *ret);
 /* mpirun itself failed: its exit code is none of a program. */
 bool log_tail_is_of_mpirun(const char *lines);
 
+/* The program that mpirun could not start. Borrowed. */
+struct missing_program {
+    struct slice name, host; /* host: empty if mpirun does not tell */
+};
+
+bool log_tail_missing_program(const char *lines, struct missing_program *ret);
+
 /* The failed rank's last line, without its tag. If no rank is known to have failed, the last line that no
  * rank has printed; if there is only mpirun's report, the report's first one. Lines have a letter or a digit.
- * Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none. A
- * report of too few slots is replaced by one that names the field. */
+ * Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none, and
+ * for the report of a missing program. A report of too few slots is replaced by one that names the field. */
 #define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

@@ -146,13 +146,24 @@ static char *rank_sentence(const struct pod *pod, const struct failed_rank *rank
                       how, pod->failed_container, pod->name, pod->exit_code);
 }
 
+static char *missing_program_sentence(const struct missing_program *missing, const char *container,
+                                      const char *pod, int exit_code)
+{
+    return mem_printf("mpirun cannot find or execute %.*s%s%.*s; container %s of pod %s exited with code %d",
+                      (int)missing->name.len, missing->name.ptr, missing->host.len ? " on " : "",
+                      (int)missing->host.len, missing->host.ptr, container, pod, exit_code);
+}
+
 static char *container_sentence(const struct pod *pod)
 {
     AUTO(mem) char *how = pod_exit_describe(pod);
     struct failed_rank rank;
+    struct missing_program missing;
 
     if (log_tail_failed_rank(pod->message, &rank))
         return rank_sentence(pod, &rank);
+    if (log_tail_missing_program(pod->message, &missing))
+        return missing_program_sentence(&missing, pod->failed_container, pod->name, pod->exit_code);
     return mem_printf("Container %s of pod %s %s", pod->failed_container, pod->name, how);
 }
 
@@ -235,18 +246,23 @@ static cJSON *entry_of(const struct failure *failure)
     return item;
 }
 
+/* The entry has the signal, if there was one: an exit code of mpirun itself may look like another. */
 char *failure_entry_sentence(const cJSON *item)
 {
-    const char *container = json_str(item, "container", NULL), *reason = json_str(item, "reason", "");
+    const char *container = json_str(item, "container", NULL), *reason = json_str(item, "reason", ""),
+               *pod = json_str(item, "pod", ""), *lines = json_str(item, "message", NULL);
+    int exit_code = (int)json_i64(item, "exitCode", 0), signal = (int)json_i64(item, "signal", 0);
     AUTO(mem)
-    char *how =
-        pod_exit_describe_status((int)json_i64(item, "exitCode", 0), (int)json_i64(item, "signal", 0));
-    struct slice last = log_tail_last_line(json_str(item, "message", NULL));
+    char *how = signal ? pod_exit_describe_status(0, signal) : mem_printf("exited with code %d", exit_code);
+    struct slice last = log_tail_last_line(lines);
+    struct missing_program missing;
 
     if (!container || !str_eq(reason, "ContainerFailed"))
-        return mem_printf("Pod %s: %s", json_str(item, "pod", ""), reason);
-    return mem_printf("Container %s of pod %s %s%s%.*s", container, json_str(item, "pod", ""), how,
-                      last.len ? ": " : "", (int)last.len, last.ptr);
+        return mem_printf("Pod %s: %s", pod, reason);
+    if (!last.len && log_tail_missing_program(lines, &missing))
+        return missing_program_sentence(&missing, container, pod, exit_code);
+    return mem_printf("Container %s of pod %s %s%s%.*s", container, pod, how, last.len ? ": " : "",
+                      (int)last.len, last.ptr);
 }
 
 static int64_t time_of(const cJSON *item)

@@ -185,6 +185,49 @@ TEST(an_end_of_mpirun_itself_is_told_from_that_of_a_program)
     CHECK(!log_tail_is_of_mpirun(NULL));
 }
 
+#define NOT_ACCESSIBLE                                                                                       \
+    RULE "mpirun was unable to launch the specified application as it could not access\n"                    \
+         "or execute an executable:\n\nExecutable: /opt/train\nNode: job-worker-1\n\n"                       \
+         "while attempting to start process rank 1.\n" RULE "2 total processes failed to start\n"
+#define PRTE_NOT_FOUND                                                                                       \
+    RULE "prterun was unable to find the specified executable file, and therefore did\n"                     \
+         "not launch the job.\n\n   Node:       job-worker-0\n   Executable: train\n" RULE
+
+TEST(the_program_that_mpirun_could_not_start_is_found)
+{
+    static const struct {
+        const char *lines, *name, *host;
+    } rows[] = {
+        {NOT_ACCESSIBLE, "/opt/train", "job-worker-1"},
+        {PRTE_NOT_FOUND, "train", "job-worker-0"},
+        {"epoch 1\n" NOT_ACCESSIBLE "again\n" PRTE_NOT_FOUND, "train", "job-worker-0"},
+        {RULE "mpirun was unable to\nExecutable: /opt/a b\n" RULE, "/opt/a b", ""},
+    };
+    static const char *const none[] = {
+        NULL,
+        "",
+        NOT_FOUND,
+        SIGNALLED,
+        RULE "epoch  loss\nExecutable: train\n" RULE,
+        "Executable: train\n" NOT_FOUND,
+        "[1,0]<stdout>:Executable: train\n" NOT_FOUND "Executable: train\n",
+        RULE "mpirun was unable to\nThe Executable: train\nExecutable:\n" RULE,
+        PRTE_NOT_FOUND NOT_FOUND,
+    };
+    struct missing_program found;
+
+    CHECK_ROWS (row, rows) {
+        CHECK(log_tail_missing_program(row->lines, &found));
+        AUTO(mem) char *name = mem_strndup(found.name.ptr, found.name.len);
+        AUTO(mem) char *host = mem_strndup(found.host.ptr, found.host.len);
+        CHECK_STR_EQ(name, row->name);
+        CHECK_STR_EQ(host, row->host);
+        CHECK_INT_EQ(log_tail_last_line(row->lines).len, 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        CHECK(!log_tail_missing_program(none[i], &found));
+}
+
 TEST(the_last_line_is_the_last_one_with_text)
 {
     static const struct {

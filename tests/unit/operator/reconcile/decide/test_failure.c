@@ -158,7 +158,60 @@ TEST(a_sentence_names_the_rank_that_mpirun_blames)
     }
 }
 
+/* As mpirun 4.1.4 prints it for a program that is misspelled. Its exit code is no signal's. */
+static const char missing_program[] =
+    "--------------------------------------------------------------------------\n"
+    "mpirun was unable to launch the specified application as it could not access\n"
+    "or execute an executable:\n\nExecutable: /examples/rnig\nNode: train-worker-1\n\n"
+    "while attempting to start process rank 1.\n"
+    "--------------------------------------------------------------------------\n"
+    "2 total processes failed to start\n";
+
+TEST(a_program_that_mpirun_could_not_start_is_named)
+{
+    static const char sentence[] =
+        "mpirun cannot find or execute /examples/rnig on train-worker-1; container "
+        "main of pod train-launcher exited with code 132";
+    struct pod pod = broken_pod(132);
+    struct failure failure;
+
+    pod.name = (char *)(uintptr_t) "train-launcher";
+    pod.message = (char *)(uintptr_t)missing_program;
+    failure = failure_of_pod(&pod);
+    check_sentence(&failure, sentence);
+    CHECK_INT_EQ(failure_last_line(&failure).len, 0);
+    AUTO(json) cJSON *list = merge(NULL, &failure, 0);
+    AUTO(mem) char *of_entry = failure_entry_sentence(list->child);
+    CHECK_STR_EQ(of_entry, sentence);
+}
+
 /* ---- in status ---- */
+
+TEST(a_sentence_of_an_entry_takes_no_exit_code_of_mpirun_for_a_signal)
+{
+    static const struct {
+        const char *message, *sentence;
+        int code;
+    } rows[] = {
+        {"--------------------------------------------------------------------------\n"
+         "mpirun has failed\n"
+         "--------------------------------------------------------------------------\n",
+         "Container main of pod train-worker-1 exited with code 134: mpirun has failed", 134},
+        {"no", "Container main of pod train-worker-1 was killed by SIGABRT: no", 134},
+        {"no", "Container main of pod train-worker-1 exited with code 1: no", 1},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct pod pod = broken_pod(row->code);
+        struct failure failure;
+
+        pod.message = (char *)(uintptr_t)row->message;
+        failure = failure_of_pod(&pod);
+        AUTO(json) cJSON *list = merge(NULL, &failure, 0);
+        AUTO(mem) char *sentence = failure_entry_sentence(list->child);
+        CHECK_STR_EQ(sentence, row->sentence);
+    }
+}
 
 TEST(an_entry_says_all_that_is_known)
 {
