@@ -325,6 +325,8 @@ struct partition_tracker *partition_tracker_new(struct controller *c, const stru
     tracker->is_ours_fresh = track->is_ours_fresh;
     tracker->view.quiet = track->is_ours_fresh;
     tracker->last_write_ms = controller_now_ms(c);
+    mem_set_str(&tracker->trouble, c->face.trouble);
+    tracker->view.trouble = tracker->trouble;
     if (!track->is_ours_fresh)
         tracker->view.removal_until_ms = stray_until_ms;
     if (track->is_unsettled) {
@@ -346,7 +348,7 @@ void partition_tracker_free(struct partition_tracker *tracker)
 
 void partition_tracker_set_unavailable(struct partition_tracker *tracker, const char *trouble)
 {
-    if (tracker->view.state == PARTITION_UNKNOWN)
+    if (tracker->view.state == PARTITION_UNKNOWN || tracker->await != AWAIT_NOTHING)
         mem_set_str(&tracker->trouble, trouble);
     report_partition(tracker);
 }

@@ -27,13 +27,17 @@ void response_expect_version(const struct request *request, const struct watch *
 void response_expect_gone(const struct request *request, const struct watch *watch, const char *key)
 {
     struct job_cache *cache = execution_job_cache(request->execution);
+    bool may_linger = request->op.kind == OP_POD_DELETE && !request->op.now;
 
+    /* A finalizer of somebody else's can keep what is deleted: only of a pod the watch shows at once that it
+     * is being deleted. */
     if (cache)
         job_cache_expect(cache, &(struct expectation){
                                     .watch = watch,
                                     .key = (char *)key,
-                                    .may_linger = request->op.kind == OP_POD_DELETE && !request->op.now,
-                                    .until_ms = loop_now_ms(request->execution->r->loop) + EXPECT_MS,
+                                    .may_linger = may_linger,
+                                    .until_ms = loop_now_ms(request->execution->r->loop) +
+                                                (may_linger ? EXPECT_MAX_MS : EXPECT_MS),
                                 });
 }
 

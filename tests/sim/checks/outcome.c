@@ -112,7 +112,8 @@ static void check_pods(struct world *world, const struct user_job *job, const st
         world_break(world, READABLE, "job %s has ended, and %zu of its pods are still there", job->name,
                     pods);
     if (world_is_calm(world) && !json_at(object->doc, "spec/cleanPodPolicy") && job->ended && !pods &&
-        job->kind->pods <= PODS_RUN_FOR_EVER && job->kind->user != USER_KILLS_PODS)
+        job->kind->pods <= PODS_RUN_FOR_EVER && job->kind->user != USER_KILLS_PODS &&
+        !records_are_stuck(world, job->name)) /* without its controller it has had none */
         world_break(world, READABLE, "job %s has ended, and its pods have gone", job->name);
 }
 
