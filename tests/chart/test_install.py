@@ -22,6 +22,7 @@ ALLOWED = [
     ("patch", "ipujobs.graphcore.ai/status", "*"),
     ("update", "ipujobs.graphcore.ai/finalizers", "*"),
     ("create", "pods", "*"),
+    ("patch", "pods", "*"),  # to stop them; the admission policy lets nothing else pass
     ("delete", "pods", "*"),
     ("watch", "services", "*"),
     ("create", "services", "*"),
@@ -49,7 +50,7 @@ REFUSED = [
     ("patch", "networkpolicies.networking.k8s.io", "*"),
     ("delete", "networkpolicies.networking.k8s.io", "*"),
     ("get", "pods", "*"),
-    ("patch", "pods", "*"),
+    ("update", "pods", "*"),
     ("delete", "services", "*"),
     ("delete", "endpointslices.discovery.k8s.io", "*"),
     ("update", "leases.coordination.k8s.io", "own"),
