@@ -6,6 +6,7 @@
 #include "operator/api/job/job_finished.h"
 #include "operator/api/job/field.h"
 #include "operator/api/job/jobspec.h"
+#include "operator/api/names.h"
 
 #define LAUNCHER "spec/launcher"
 #define WORKERS "spec/workers/template"
@@ -49,6 +50,41 @@ static void advise_on_change(const cJSON *old, const cJSON *job, const struct jo
     } else if (spec->has_launcher && runs && !spec->suspend &&
                (is_new(old, job, WORKERS) || is_new(old, job, LAUNCHER))) {
         strv_push(warnings, "the change takes effect when the job is suspended and resumed");
+    }
+}
+
+/* ---- partitions that an admin releases ---- */
+
+static bool is_partition_of(const cJSON *status, struct slice id)
+{
+    JSON_EACH (item, json_at(status, "partitions")) {
+        if (slice_eq(id, json_str(item, "id", "")))
+            return true;
+    }
+    return false;
+}
+
+/* The status lists the first partitions alone: of a job with more, any id may be one. */
+static void advise_on_release(const cJSON *old, const cJSON *job, struct strv *warnings)
+{
+    static const char annotation[] = "metadata/annotations/graphcore.ai~1release";
+    const cJSON *status = json_at(old, "status"), *list = json_at(status, "partitions");
+    const char *at = json_str(job, annotation, "");
+
+    if (str_eq(at, json_str(old, annotation, "")) ||
+        json_i64(status, "partitionCounts/total", 0) > cJSON_GetArraySize(list))
+        return;
+    for (at += strspn(at, ", "); *at; at += strspn(at, ", ")) {
+        struct slice id = {at, strcspn(at, ", ")};
+
+        at += id.len;
+        if (is_partition_of(status, id))
+            continue;
+        strv_pushf(warnings,
+                   "metadata.annotations[" ANNOTATION_RELEASE "]: ignored: the job has no partition %.*s; "
+                   "status.partitions lists those that it has",
+                   (int)(id.len < PARTITION_ID_MAX ? id.len : PARTITION_ID_MAX), id.ptr);
+        return; /* the first says enough */
     }
 }
 
@@ -128,9 +164,9 @@ static void advise_on_slots(const cJSON *old, const cJSON *job, const struct job
     if (!is_new(old, job, LAUNCHER) || has_slots_variable(job) || wanted <= (uint64_t)workers * slots)
         return;
     strv_pushf(warnings,
-               "spec.launcher.command: -np %u needs more slots than there are (%u workers x %u); set "
+               "spec.launcher.command: -np %u needs more slots than there are (%u %s x %u); set "
                "spec.launcher.slotsPerWorker to %u",
-               wanted, workers, slots, (wanted + workers - 1) / workers);
+               wanted, workers, workers == 1 ? "worker" : "workers", slots, (wanted - 1) / workers + 1);
 }
 
 static void advise_on_fields(const cJSON *old, const cJSON *job, const struct job_spec *spec,
@@ -171,9 +207,11 @@ void warnings_for_job(const cJSON *old, const cJSON *job, uint32_t largest_parti
     jobspec_read(job, &spec, &unused);
     if (!job_is_managed_by_us(&spec))
         return;
-    if (old)
+    if (old) {
         advise_on_change(old, job, &spec, warnings);
-    else
+        advise_on_release(old, job, warnings);
+    } else {
         advise_on_size(spec.ipus_per_instance, largest_partition, warnings);
+    }
     advise_on_fields(old, job, &spec, warnings);
 }

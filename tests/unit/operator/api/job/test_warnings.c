@@ -13,6 +13,11 @@
 #define LED(image, status) JOB("\"launcher\":{\"command\":[\"mpirun\"]},", POD(image, ""), status)
 #define MPIRUN(words, more) PLAIN("\"launcher\":{\"command\":[" words "]" more "},", "{}")
 #define SIZED(ipus) "{\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":" ipus "}}"
+#define HOLDS(id, total)                                                                                     \
+    PLAIN("", "{\"partitions\":[{\"id\":\"" id "\"}],\"partitionCounts\":{\"total\":" total "}}")
+#define RELEASES(ids)                                                                                        \
+    "{\"metadata\":{\"name\":\"j\",\"annotations\":{\"graphcore.ai/release\":\"" ids "\"}},"                 \
+    "\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"}}"
 #define ALWAYS "\"restartPolicy\":\"Always\","
 
 #define RUNS "{\"launcherStatus\":\"Running\"}"
@@ -88,8 +93,11 @@ TEST(what_has_no_effect_is_named)
         /* more processes than slots */
         {NULL, MPIRUN("\"mpirun\",\"-np\",\"1\",\"train\"", ""), NULL},
         {NULL, MPIRUN("\"/usr/bin/mpirun\",\"--tag\",\"-np\",\"5\",\"train\"", ""),
-         "spec.launcher.command: -np 5 needs more slots than there are (1 workers x 1); set "
+         "spec.launcher.command: -np 5 needs more slots than there are (1 worker x 1); set "
          "spec.launcher.slotsPerWorker to 5"},
+        {NULL, MPIRUN("\"mpirun\",\"-np\",\"4294967295\",\"train\"", ""),
+         "spec.launcher.command: -np 4294967295 needs more slots than there are (1 worker x 1); set "
+         "spec.launcher.slotsPerWorker to 4294967295"},
         {NULL, MPIRUN("\"mpiexec\",\"-np\",\"5\",\"train\"", ",\"slotsPerWorker\":5"), NULL},
         {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"train\"", ",\"env\":[{\"name\":\"IPU_JOB_SLOTS\"}]"), NULL},
         {NULL, MPIRUN("\"mpirun\",\"-np\",\"5\",\"--oversubscribe\",\"train\"", ""), NULL},
@@ -98,6 +106,15 @@ TEST(what_has_no_effect_is_named)
         {NULL, MPIRUN("\"mpirun\",\"-np\",\"$(N)\",\"train\"", ""), NULL},
         {NULL, MPIRUN("\"mpirun\",\"-np\"", ""), NULL},
         {NULL, MPIRUN("\"sh\",\"-np\",\"5\"", ""), NULL},
+
+        /* partitions that are not there */
+        {HOLDS("p-j-a-0", "1"), RELEASES("p-j-a-0, p-j-a-0"), NULL},
+        {HOLDS("p-j-a-0", "1"), RELEASES("p-j-a-00"),
+         "metadata.annotations[graphcore.ai/release]: ignored: the job has no partition p-j-a-00; "},
+        {PLAIN("", RUNS), RELEASES("yes"),
+         "metadata.annotations[graphcore.ai/release]: ignored: the job has no partition yes; "},
+        {RELEASES("yes"), RELEASES("yes"), NULL},
+        {HOLDS("p-j-a-0", "17"), RELEASES("p-j-a-16"), NULL}, /* not all are listed */
 
         /* somebody else's */
         {NULL, JOB("\"managedBy\":\"example.org/other\",", POD("a", ALWAYS), "{}"), NULL},
