@@ -84,6 +84,8 @@ static void check_object(const cJSON *value, const char *path, struct strv *prob
         field_invalid(problems, path, value, "must be an object");
 }
 
+#define STRINGS_WANTED "must be a list of strings, such as [\"sleep\", \"10\"]"
+
 typedef void (*check_fn)(const cJSON *value, const char *path, struct strv *problems);
 
 static void check_members(const cJSON *value, const char *path, check_fn check, struct strv *problems)
@@ -104,7 +106,7 @@ static void check_items(const cJSON *value, const char *path, check_fn check, st
     size_t n = 0;
 
     if (!cJSON_IsArray(value)) {
-        field_invalid(problems, path, value, "must be a list");
+        field_invalid(problems, path, value, check == check_text ? STRINGS_WANTED : "must be a list");
         return;
     }
     JSON_EACH (item, value) {

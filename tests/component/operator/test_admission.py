@@ -179,7 +179,7 @@ def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
         "spec.restartPolcy": "Forbidden: unknown field; did you mean restartPolicy?",
         "spec.interactive.ttl": "Invalid value: 0: must be a whole number from 1 to 2147483647",
         "spec.interactive.unit": "Forbidden: unknown field",
-        f"{container}.command": 'Invalid value: "train": must be a list',
+        f"{container}.command": 'Invalid value: "train": must be a list of strings, such as ["sleep", "10"]',
         f"{container}.imaeg": "Forbidden: unknown field",
         f"{container}.image": "Required value",
         f"{container}.env[0].value": "Invalid value: 1: must be a string",

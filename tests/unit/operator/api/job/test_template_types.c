@@ -34,7 +34,8 @@ TEST(values_of_another_kind_are_named_with_their_place_and_value)
         {OF_CONTAINER("\"image\":7"), CONTAINER ".image: Invalid value: 7: must be a string"},
         {OF_CONTAINER("\"image\":null"), NULL},
         {OF_CONTAINER("\"command\":\"train --epochs\""),
-         CONTAINER ".command: Invalid value: \"train --epochs\": must be a list"},
+         CONTAINER ".command: Invalid value: \"train --epochs\": must be a list of strings, such as "
+                   "[\"sleep\", \"10\"]"},
         {OF_CONTAINER("\"args\":[\"--epochs\",12]"),
          CONTAINER ".args[1]: Invalid value: 12: must be a string"},
         {OF_CONTAINER("\"env\":{\"A\":\"1\"}"),
