@@ -19,7 +19,6 @@ extern "C" {
 #define POPDIST_BACKEND_ABI 1
 #define POPDIST_CONTROL_MAX 8192
 #define POPDIST_TAG_MAX 32767
-#define POPDIST_MESSAGE_MAX ((size_t)1 << 30)
 
 /* The backend's own state; all zero means: no operation in progress. */
 struct popdist_request {

@@ -18,7 +18,6 @@ struct api_kind {
     const char *path; /* "/api/v1" */
     const char *plural;
     const char *kind;
-    bool is_namespaced;
     bool has_generation;
     bool has_status; /* which is a subresource of its own */
 };

@@ -4,18 +4,18 @@
 #include "base/core/mem.h"
 
 const struct api_kind api_kinds[] = {
-    {"/api/v1", "pods", "Pod", true, true, true},
-    {"/api/v1", "configmaps", "ConfigMap", true, false, false},
-    {"/api/v1", "services", "Service", true, false, false},
-    {"/apis/discovery.k8s.io/v1", "endpointslices", "EndpointSlice", true, false, false},
-    {"/api/v1", "secrets", "Secret", true, false, false},
-    {"/api/v1", "nodes", "Node", false, false, false},
-    {"/api/v1", "namespaces", "Namespace", false, false, false},
-    {"/apis/coordination.k8s.io/v1", "leases", "Lease", true, false, false},
-    {"/apis/events.k8s.io/v1", "events", "Event", true, false, false},
-    {"/apis/networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", true, false, false},
-    {"/apis/graphcore.ai/v1alpha1", "ipujobs", "IPUJob", true, true, true},
-    {"/apis/scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", false, false, false},
+    {"/api/v1", "pods", "Pod", true, true},
+    {"/api/v1", "configmaps", "ConfigMap", false, false},
+    {"/api/v1", "services", "Service", false, false},
+    {"/apis/discovery.k8s.io/v1", "endpointslices", "EndpointSlice", false, false},
+    {"/api/v1", "secrets", "Secret", false, false},
+    {"/api/v1", "nodes", "Node", false, false},
+    {"/api/v1", "namespaces", "Namespace", false, false},
+    {"/apis/coordination.k8s.io/v1", "leases", "Lease", false, false},
+    {"/apis/events.k8s.io/v1", "events", "Event", false, false},
+    {"/apis/networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", false, false},
+    {"/apis/graphcore.ai/v1alpha1", "ipujobs", "IPUJob", true, true},
+    {"/apis/scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", false, false},
 };
 const size_t api_kind_count = COUNT_OF(api_kinds);
 
