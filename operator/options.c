@@ -68,7 +68,7 @@ static const struct opt ROWS[] = {
               .max = 65535),
     OPT_VALUE("metrics-hosts", OPT_STR, AT(metrics_hosts), "NAMES",
               "Comma-separated host names for the generated /metrics certificate", .fallback = "localhost"),
-    OPT_VALUE("metrics-certificate", OPT_STR, AT(metrics_certificate), "FOLDER",
+    OPT_VALUE("metrics-certificate", OPT_STR, AT(metrics_certificate), "DIRECTORY",
               "Directory with tls.crt and tls.key for /metrics, reloaded when they change; default: a "
               "generated certificate"),
     OPT_VALUE("admission", OPT_STR, AT(admission), "NAME",
@@ -97,7 +97,7 @@ static const struct opt ROWS[] = {
         "Seconds that the pods of an instance may fail to start before a job that waits for its IPUs gets "
         "them and the instance returns to the queue",
         .fallback = "60", .min = 0, .max = 86400),
-    OPT_VALUE("trouble-seconds", OPT_U32, AT(trouble_s), "SECONDS",
+    OPT_VALUE("partition-failure-seconds", OPT_U32, AT(trouble_s), "SECONDS",
               "Seconds that a running instance may have a failed or missing partition before its restart "
               "policy applies. V-IPU recovers by resets, and poprun re-creates partitions",
               .fallback = "30", .min = 0, .max = 86400),

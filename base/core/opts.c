@@ -162,7 +162,7 @@ static void take_value(struct scan *scan, const struct opt *row, const char *att
                    row->arg ? row->arg : "VALUE");
 }
 
-static void refuse_long(struct scan *scan, const char *name, size_t len)
+static void reject_long(struct scan *scan, const char *name, size_t len)
 {
     AUTO(mem) char *word = mem_strndup(name, len < 200 ? len : 200);
     struct suggest suggest = suggest_init(word);
@@ -191,7 +191,7 @@ static void scan_long(struct scan *scan, const char *name)
     else if (strcmp(name, "version") == 0)
         scan->asked = OPTS_VERSION;
     else
-        refuse_long(scan, name, len);
+        reject_long(scan, name, len);
 }
 
 /* "-xyz": flags may be bundled; the first letter that takes a value has the rest of the argument, or the next

@@ -86,7 +86,7 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *ctx)
         bool wanted = call->on_bytes(call->ctx, (int)status_of(call), bytes, len);
         if (wanted && !call->cancelled)
             return len;
-        err_set(&call->err, ERR_INVALID, "response rejected by the reader");
+        err_set(&call->err, ERR_INVALID, "the response is not as expected, and was not read to its end");
         return CURL_WRITEFUNC_ERROR;
     }
     if (str_add(&call->body, bytes, len))

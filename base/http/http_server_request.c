@@ -148,19 +148,19 @@ void http_server_replyf(struct http_server_request *request, int status, const c
 }
 
 /* A response without a handler. The rest of the request is not read, so the connection ends with it. */
-static void refuse(struct http_server_request *request, int status, const char *why)
+static void reject(struct http_server_request *request, int status, const char *why)
 {
     request->route = NULL;
     request->last = true;
     http_server_replyf(request, status, "%s\n", why);
 }
 
-static void refuse_method(struct http_server_request *request, const char *methods)
+static void reject_method(struct http_server_request *request, const char *methods)
 {
     AUTO(mem) char *why = mem_printf("method not allowed, use %s", methods);
 
     request->allow = methods;
-    refuse(request, 405, why);
+    reject(request, 405, why);
 }
 
 static const char *method_name(int method)
@@ -292,19 +292,19 @@ static void begin(struct http_server_request *request)
         method && (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0);
 
     if (!method)
-        refuse(request, 501, "unknown method");
+        reject(request, 501, "unknown method");
     else if (!request->route)
-        refuse(request, 404, "not found");
+        reject(request, 404, "not found");
     else if (!strstr(methods_of(request->route), method)) /* no route's path is a prefix of another */
-        refuse_method(request, methods_of(request->route));
+        reject_method(request, methods_of(request->route));
     else if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 || (sends && len == -1))
-        refuse(request, 411, "Content-Length required");
+        reject(request, 411, "Content-Length required");
     else if (len == -2)
-        refuse(request, 400, "invalid Content-Length");
+        reject(request, 400, "invalid Content-Length");
     else if (len > 0 && (uint64_t)len > request->route->max_body)
-        refuse(request, 413, "request body too large");
+        reject(request, 413, "request body too large");
     else if (len > 0 && !sends)
-        refuse(request, 400, "request body not allowed for this method");
+        reject(request, 400, "request body not allowed for this method");
     else if (len > 0)
         ask_for_body(wsi);
     else
@@ -334,7 +334,7 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
     if (!request || request->replied)
         return 0;
     if (!str_add(&request->body, bytes, len))
-        refuse(request, 413, "request body too large");
+        reject(request, 413, "request body too large");
     else
         http_server_conns_charge_body(&request->side->conns, request->conn, request->body.len);
     return 0;

@@ -57,31 +57,31 @@ void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]
                    identity->worker);
 }
 
-enum refusal identity_check(const struct identity *own, const char *client, struct identity *ret)
+enum rejection identity_check(const struct identity *own, const char *client, struct identity *ret)
 {
     if (!identity_parse(client, ret))
-        return REFUSAL_NO_IDENTITY;
+        return REJECTION_NO_IDENTITY;
     if (strcmp(own->job, ret->job) != 0)
-        return REFUSAL_JOB;
+        return REJECTION_JOB;
     if (own->worker != ret->worker)
-        return REFUSAL_WORKER;
-    return ret->attempt < own->attempt ? REFUSAL_STALE_ATTEMPT : REFUSAL_NONE;
+        return REJECTION_WORKER;
+    return ret->attempt < own->attempt ? REJECTION_STALE_ATTEMPT : REJECTION_NONE;
 }
 
-const char *refusal_text(enum refusal refusal)
+const char *rejection_text(enum rejection rejection)
 {
-    static const char *const texts[REFUSAL_COUNT] = {
-        [REFUSAL_NONE] = "no error",
-        [REFUSAL_NO_IDENTITY] = "no valid identity",
-        [REFUSAL_JOB] = "wrong job",
-        [REFUSAL_WORKER] = "wrong worker",
-        [REFUSAL_STALE_ATTEMPT] = "stale attempt",
-        [REFUSAL_KEY] = "wrong key",
-        [REFUSAL_TIMEOUT] = "handshake timed out",
-        [REFUSAL_REQUEST] = "malformed request",
-        [REFUSAL_EVICTED] = "too many pending connections",
-        [REFUSAL_BUSY] = "too many running commands",
+    static const char *const texts[REJECTION_COUNT] = {
+        [REJECTION_NONE] = "no error",
+        [REJECTION_NO_IDENTITY] = "no valid identity",
+        [REJECTION_JOB] = "wrong job",
+        [REJECTION_WORKER] = "wrong worker",
+        [REJECTION_STALE_ATTEMPT] = "stale attempt",
+        [REJECTION_KEY] = "wrong key",
+        [REJECTION_TIMEOUT] = "handshake timed out",
+        [REJECTION_REQUEST] = "malformed request",
+        [REJECTION_EVICTED] = "too many pending connections",
+        [REJECTION_BUSY] = "too many running commands",
     };
 
-    return texts[refusal];
+    return texts[rejection];
 }

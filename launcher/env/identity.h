@@ -24,18 +24,18 @@ struct identity {
 };
 
 /* Why a client is rejected. */
-enum refusal {
-    REFUSAL_NONE,
-    REFUSAL_NO_IDENTITY, /* no identity at all, or one of another format */
-    REFUSAL_JOB,
-    REFUSAL_WORKER,
-    REFUSAL_STALE_ATTEMPT,
-    REFUSAL_KEY,
-    REFUSAL_TIMEOUT,
-    REFUSAL_REQUEST,
-    REFUSAL_EVICTED,
-    REFUSAL_BUSY,
-    REFUSAL_COUNT,
+enum rejection {
+    REJECTION_NONE,
+    REJECTION_NO_IDENTITY, /* no identity at all, or one of another format */
+    REJECTION_JOB,
+    REJECTION_WORKER,
+    REJECTION_STALE_ATTEMPT,
+    REJECTION_KEY,
+    REJECTION_TIMEOUT,
+    REJECTION_REQUEST,
+    REJECTION_EVICTED,
+    REJECTION_BUSY,
+    REJECTION_COUNT,
 };
 
 /* Job and attempt; the worker is 0. ERR_INVALID names every variable that is missing or invalid. */
@@ -43,5 +43,5 @@ MUST_USE bool identity_read(const struct envv *env, struct identity *ret, struct
 MUST_USE bool identity_parse(const char *text, struct identity *ret);
 void identity_print(const struct identity *identity, char ret[IDENTITY_TEXT_MAX]);
 /* Whether `client` may use the agent `own`, whose attempt is the newest that it has seen. */
-enum refusal identity_check(const struct identity *own, const char *client, struct identity *ret);
-const char *refusal_text(enum refusal refusal);
+enum rejection identity_check(const struct identity *own, const char *client, struct identity *ret);
+const char *rejection_text(enum rejection rejection);

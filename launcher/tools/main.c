@@ -35,11 +35,9 @@ static const struct tool *find(const char *word)
     return strcmp(agent.name, name) == 0 ? &agent : NULL;
 }
 
-static int refuse(void)
+static int reject(void)
 {
-    (void)fputs(BUNDLED_PROGRAMS_FILE
-                ": call it by the name of what it is to be, or with that as first word:",
-                stderr);
+    (void)fputs(BUNDLED_PROGRAMS_FILE ": unknown tool; expected one of:", stderr);
     for (size_t i = 0; i < COUNT_OF(tools); i++)
         (void)fprintf(stderr, " %s", tools[i].name);
     (void)fputc('\n', stderr);
@@ -54,5 +52,5 @@ int main(int argc, char **argv)
         if (tool)
             return tool->run(argc - word, argv + word);
     }
-    return refuse();
+    return reject();
 }

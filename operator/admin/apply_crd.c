@@ -8,7 +8,7 @@
 #include "operator/kube/client/client.h"
 
 /* Helm 4 applies the definition itself when it installs a release, in this name. A different field manager
- * would own it too, and the next install with another definition would be refused as a conflict. */
+ * would own it too, and the next install with another definition would be rejected as a conflict. */
 #define FIELD_MANAGER "helm"
 
 enum { FILE_MAX_BYTES = 1 << 20 };

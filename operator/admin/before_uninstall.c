@@ -242,12 +242,12 @@ static void lower_fence(struct uninstall *p)
     start_deadline(p);
 }
 
-static void on_fence(void *ctx, const struct kube_response *refused)
+static void on_fence(void *ctx, const struct kube_response *rejected)
 {
     struct uninstall *p = ctx;
 
-    if (refused)
-        fail_with_response(p, refused);
+    if (rejected)
+        fail_with_response(p, rejected);
     else
         loop_timer_start(p->loop, &p->check_timer, 0, on_check);
 }

@@ -1,4 +1,4 @@
-/* ipu-operator before-uninstall: what the chart runs before its objects go. It refuses while jobs use IPUs or
+/* ipu-operator before-uninstall: what the chart runs before its objects go. It rejects while jobs use IPUs or
  * wait for them, or has the operator suspend them (--drain), waits until all partitions are released, and
  * takes the operator's finalizer off jobs that hold nothing, so that they can be deleted without it. It
  * deletes no job.

@@ -13,8 +13,8 @@ enum fence_state { FENCE_DOWN, FENCE_RAISING, FENCE_UP, FENCE_SETTLED, FENCE_REN
 struct fence {
     struct kube *kube;
     const char *ns, *lease;
-    /* It is settled or renewed; or, with an answer, the API server has refused. */
-    void (*on_change)(void *ctx, const struct kube_response *refused);
+    /* It is settled or renewed; or, with an answer, the API server has rejected. */
+    void (*on_change)(void *ctx, const struct kube_response *rejected);
     void *ctx;
 
     enum fence_state state;

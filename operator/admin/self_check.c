@@ -143,7 +143,7 @@ static char *list_unresponsive(const cJSON *controllers, uint32_t seconds, bool 
             str_addf(&out, ", for %lld s", (long long)down_s);
         else
             *ret_is_over = false;
-        str_addf(&out, ": %s", json_str(item, "trouble", "not checked yet"));
+        str_addf(&out, ": %s", json_str(item, "error", "not checked yet"));
     }
     return out.len ? str_take(&out) : NULL;
 }

@@ -25,7 +25,8 @@
 #define LABEL_SLICE_WRITER "endpointslice.kubernetes.io/managed-by"
 #define ANNOTATION_PARTITION "graphcore.ai/partition"
 #define ANNOTATION_RUN "graphcore.ai/run"
-#define ANNOTATION_POD_INDEX "graphcore.ai/seat" /* of a launcher: the number of its instance's workers */
+#define ANNOTATION_POD_INDEX                                                                                 \
+    "graphcore.ai/pod-index" /* of a launcher: the number of its instance's workers */
 #define ANNOTATION_REVISION "graphcore.ai/template-revision"
 /* When the operator asked the kubelet to end the pod. */
 #define ANNOTATION_STOPPED "graphcore.ai/stopped-at"

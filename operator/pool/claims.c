@@ -8,7 +8,7 @@
 #include "vipu/model/shape.h"
 
 /* What looking ahead changes about a controller. */
-struct outlook {
+struct forecast {
     struct vipu_pool_view left; /* free IPUs after the grants so far */
     const struct claim *head;   /* the first that could use it and has to wait; no later claim passes it */
     uint32_t behind;            /* claims that wait behind the head */
@@ -47,22 +47,22 @@ static bool could_ever_hold(const struct claims_controller *c, uint32_t size)
 }
 
 /* If the size is unknown, the claim is granted, and the controller's response decides. */
-static bool reserve_capacity(const struct claims_controller *c, struct outlook *outlook, uint32_t size)
+static bool reserve_capacity(const struct claims_controller *c, struct forecast *forecast, uint32_t size)
 {
-    return !size_is_known(c) || vipu_pool_reserve(&outlook->left, size);
+    return !size_is_known(c) || vipu_pool_reserve(&forecast->left, size);
 }
 
 /* ---- the decision ---- */
 
 static bool try_grant(const struct claim *claim, const struct claims_controller *controllers, size_t count,
-                      struct outlook *outlooks, struct claim_verdict *verdict)
+                      struct forecast *forecasts, struct claim_verdict *verdict)
 {
     for (size_t i = 0; i < count; i++) {
         const struct claims_controller *c = &controllers[i];
 
-        if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || outlooks[i].head)
+        if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || forecasts[i].head)
             continue;
-        if (!could_ever_hold(c, claim->size) || !reserve_capacity(c, &outlooks[i], claim->size))
+        if (!could_ever_hold(c, claim->size) || !reserve_capacity(c, &forecasts[i], claim->size))
             continue;
         *verdict = (struct claim_verdict){.controller = claim->is_ready ? (int)i : -1};
         return true;
@@ -71,32 +71,32 @@ static bool try_grant(const struct claim *claim, const struct claims_controller 
 }
 
 static void enqueue_claim(const struct claim *claim, const struct claims_controller *c,
-                          const struct outlook *outlook, struct claim_verdict *verdict)
+                          const struct forecast *forecast, struct claim_verdict *verdict)
 {
-    bool is_head = outlook->head == claim;
+    bool is_head = forecast->head == claim;
 
-    verdict->position = is_head ? 1 : outlook->behind + 1;
-    verdict->first = outlook->head->job;
+    verdict->position = is_head ? 1 : forecast->behind + 1;
+    verdict->first = forecast->head->job;
     if (verdict->position > CLAIMS_POSITIONS) {
         verdict->why = CLAIM_IS_FAR_BEHIND;
         return;
     }
     verdict->why = is_head ? CLAIM_IS_FIRST : CLAIM_IS_BEHIND;
-    verdict->free_ipus = outlook->left.free_ipus;
-    verdict->granted_ipus = c->pool->free_ipus - outlook->left.free_ipus;
-    verdict->fitting_partitions = vipu_pool_fit_count(&outlook->left, claim->size);
+    verdict->free_ipus = forecast->left.free_ipus;
+    verdict->granted_ipus = c->pool->free_ipus - forecast->left.free_ipus;
+    verdict->fitting_partitions = vipu_pool_fit_count(&forecast->left, claim->size);
 }
 
 /* The first `count` stuck partitions that the claim needs; how many those are, 0 if they are not enough. */
-static size_t find_needed(const struct claims_controller *c, const struct outlook *outlook, uint32_t size,
+static size_t find_needed(const struct claims_controller *c, const struct forecast *forecast, uint32_t size,
                           size_t count, size_t *ret)
 {
     const struct vipu_partitions some = {.items = c->stuck->items, .count = count};
-    uint32_t freed = outlook->left.free_ipus;
+    uint32_t freed = forecast->left.free_ipus;
     size_t needed = 0;
 
-    if (outlook->left.placed)
-        return vipu_pool_blockers(&outlook->left, &some, size, ret);
+    if (forecast->left.placed)
+        return vipu_pool_blockers(&forecast->left, &some, size, ret);
     for (; needed < count && freed < size; needed++) {
         freed += some.items[needed].size;
         ret[needed] = needed;
@@ -106,7 +106,7 @@ static size_t find_needed(const struct claims_controller *c, const struct outloo
 
 /* Stuck partitions make room for the head of the queue only if they are enough: else they would be given up
  * in vain. Returns whether they are. */
-static bool want_stuck(const struct claims_controller *c, const struct outlook *outlook, uint32_t size)
+static bool want_stuck(const struct claims_controller *c, const struct forecast *forecast, uint32_t size)
 {
     AUTO(mem) size_t *needed = NULL;
     size_t count;
@@ -114,9 +114,9 @@ static bool want_stuck(const struct claims_controller *c, const struct outlook *
     if (!c->stuck || c->stuck->count == 0)
         return false;
     needed = mem_alloc(c->stuck->count * sizeof(*needed));
-    if (find_needed(c, outlook, size, c->stuck_leaving, needed))
+    if (find_needed(c, forecast, size, c->stuck_leaving, needed))
         return true;
-    count = find_needed(c, outlook, size, c->stuck->count, needed);
+    count = find_needed(c, forecast, size, c->stuck->count, needed);
     for (size_t i = 0; i < count; i++)
         c->stuck_wanted[needed[i]] = true;
     return count > 0;
@@ -125,7 +125,7 @@ static bool want_stuck(const struct claims_controller *c, const struct outlook *
 /* Queues the claim on every eligible controller, and explains the wait by the controller that is closest to
  * serving it. */
 static void make_wait(const struct claim *claim, const struct claims_controller *controllers, size_t count,
-                      struct outlook *outlooks, struct claim_verdict *verdict)
+                      struct forecast *forecasts, struct claim_verdict *verdict)
 {
     int unavailable = -1, without_nodes = -1, without_capacity = -1;
     bool has_unqueried = false, is_eligible_anywhere = false, has_stuck = false;
@@ -140,21 +140,21 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
         } else if (!controllers[i].has_nodes) {
             without_nodes = (int)i;
         } else {
-            bool makes_room = !outlooks[i].head && !has_stuck && claim->is_ready &&
-                              want_stuck(&controllers[i], &outlooks[i], claim->size);
+            bool makes_room = !forecasts[i].head && !has_stuck && claim->is_ready &&
+                              want_stuck(&controllers[i], &forecasts[i], claim->size);
 
-            if (outlooks[i].head)
-                outlooks[i].behind++;
+            if (forecasts[i].head)
+                forecasts[i].behind++;
             else
-                outlooks[i].head = claim;
+                forecasts[i].head = claim;
             if (without_capacity < 0 || makes_room ||
-                (outlooks[without_capacity].head != claim && outlooks[i].head == claim))
+                (forecasts[without_capacity].head != claim && forecasts[i].head == claim))
                 without_capacity = (int)i;
             has_stuck = has_stuck || makes_room;
         }
     }
     *verdict = (struct claim_verdict){.controller = -1};
-    if (!claim->is_ready || (without_capacity >= 0 && !outlooks[without_capacity].head->is_ready))
+    if (!claim->is_ready || (without_capacity >= 0 && !forecasts[without_capacity].head->is_ready))
         return; /* a job whose template is being validated may leave the queue within milliseconds */
     if (has_unqueried)
         return; /* after a start: the status stays as it is until the controller has responded */
@@ -163,7 +163,7 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
                               : unavailable >= 0    ? unavailable
                                                     : 0);
     if (without_capacity >= 0)
-        enqueue_claim(claim, &controllers[without_capacity], &outlooks[without_capacity], verdict);
+        enqueue_claim(claim, &controllers[without_capacity], &forecasts[without_capacity], verdict);
     else if (without_nodes >= 0)
         verdict->why = CLAIM_HAS_NO_NODES;
     else if (unavailable >= 0)
@@ -175,18 +175,18 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
 void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
                    size_t controller_count, struct claim_verdict *verdicts)
 {
-    AUTO(mem) struct outlook *outlooks = mem_alloc((controller_count + 1) * sizeof(*outlooks));
+    AUTO(mem) struct forecast *forecasts = mem_alloc((controller_count + 1) * sizeof(*forecasts));
 
     if (count > 1)
         qsort(claims, count, sizeof(*claims), compare_claims);
     for (size_t i = 0; i < controller_count; i++)
-        outlooks[i].left = vipu_pool_view_copy(controllers[i].pool);
+        forecasts[i].left = vipu_pool_view_copy(controllers[i].pool);
     for (size_t i = 0; i < count; i++) {
-        if (!try_grant(&claims[i], controllers, controller_count, outlooks, &verdicts[i]))
-            make_wait(&claims[i], controllers, controller_count, outlooks, &verdicts[i]);
+        if (!try_grant(&claims[i], controllers, controller_count, forecasts, &verdicts[i]))
+            make_wait(&claims[i], controllers, controller_count, forecasts, &verdicts[i]);
     }
     for (size_t i = 0; i < controller_count; i++)
-        vipu_pool_view_release(&outlooks[i].left);
+        vipu_pool_view_release(&forecasts[i].left);
 }
 
 /* ---- messages ---- */

@@ -26,7 +26,7 @@ int64_t controller_now_ms(const struct controller *c)
 
 void controller_count(struct controller *c, enum pool_call call, const struct vipu_result *result)
 {
-    struct pool_counter *counter = &c->face.calls[call];
+    struct pool_counter *counter = &c->public.calls[call];
 
     if (result->sent)
         openmetrics_observe(&counter->durations, (uint64_t)result->took_us);
@@ -74,14 +74,14 @@ static void update_trackers(struct controller *c, int64_t begun_ms)
 
 static void set_trouble(struct controller *c, const char *text)
 {
-    if (text && !c->face.trouble) {
-        c->face.trouble_since_unix_s = loop_unix_micros() / 1000000;
-        c->face.trouble_since_ms = controller_now_ms(c);
-        log_warn("V-IPU controller unavailable", KV("controller", c->face.config->name), KV("cause", text));
-    } else if (!text && c->face.trouble) {
-        log_info("V-IPU controller available again", KV("controller", c->face.config->name));
+    if (text && !c->public.trouble) {
+        c->public.trouble_since_unix_s = loop_unix_micros() / 1000000;
+        c->public.trouble_since_ms = controller_now_ms(c);
+        log_warn("V-IPU controller unavailable", KV("controller", c->public.config->name), KV("cause", text));
+    } else if (!text && c->public.trouble) {
+        log_info("V-IPU controller available again", KV("controller", c->public.config->name));
     }
-    mem_set_str(&c->face.trouble, text);
+    mem_set_str(&c->public.trouble, text);
 }
 
 static void report_trouble(struct controller *c)
@@ -89,7 +89,7 @@ static void report_trouble(struct controller *c)
     void *value;
 
     for (size_t i = 0; map_next(&c->trackers, &i, NULL, &value);)
-        partition_tracker_set_unavailable(value, c->face.trouble);
+        partition_tracker_set_unavailable(value, c->public.trouble);
 }
 
 /* The reported message changes with the kind of error. A time-out and an I/O error count as the same. */
@@ -103,12 +103,12 @@ static bool trouble_has_changed(struct controller *c, enum err_kind kind)
 
 static void on_not_listed(struct controller *c, const struct vipu_result *result)
 {
-    bool was_known = c->face.is_known;
+    bool was_known = c->public.is_known;
     struct err err = result->err;
 
-    controller_secret_explain_error(c->face.config, result->sent, &err);
+    controller_secret_explain_error(c->public.config, result->sent, &err);
     c->has_listed = false;
-    c->face.is_known = false;
+    c->public.is_known = false;
     c->failures++;
     set_trouble(c, err.msg);
     if (trouble_has_changed(c, err.kind) || was_known) {
@@ -121,7 +121,7 @@ static void on_not_listed(struct controller *c, const struct vipu_result *result
 static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
 {
     struct controller *c = ctx;
-    bool was_known = c->face.is_known, was_troubled = c->face.trouble != NULL;
+    bool was_known = c->public.is_known, was_troubled = c->public.trouble != NULL;
     uint64_t print;
 
     c->list_call = NULL;
@@ -134,7 +134,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->listed = *list;
     *list = (struct vipu_partitions){0};
     c->has_listed = true;
-    c->face.is_known = c->has_sized;
+    c->public.is_known = c->has_sized;
     c->failures = 0;
     c->trouble_kind = ERR_NONE;
     set_trouble(c, NULL);
@@ -145,7 +145,7 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     if (print != c->fingerprint)
         c->poll_ms = POLL_FIRST_MS;
     update_trackers(c, c->list_begun_ms);
-    if (was_known != c->face.is_known || print != c->fingerprint) {
+    if (was_known != c->public.is_known || print != c->fingerprint) {
         c->fingerprint = print;
         report_capacity(c);
     }
@@ -165,20 +165,20 @@ static bool size_is_unavailable(struct controller *c, const struct vipu_result *
 static void on_count(void *ctx, const struct vipu_result *result, uint32_t total)
 {
     struct controller *c = ctx;
-    uint32_t before = c->face.total_ipus;
-    bool was_known = c->face.is_known;
+    uint32_t before = c->public.total_ipus;
+    bool was_known = c->public.is_known;
 
     c->count_call = NULL;
     controller_count(c, POOL_ATTRIBUTES, result);
     if (result->err.kind == ERR_NONE)
-        c->face.total_ipus = total;
+        c->public.total_ipus = total;
     c->has_sized = c->has_sized || size_is_unavailable(c, result);
-    c->face.is_known = c->has_listed && c->has_sized;
+    c->public.is_known = c->has_listed && c->has_sized;
     if (result->err.kind != ERR_NONE)
         c->count_at_ms = controller_now_ms(c) - ATTRIBUTES_MS + (c->has_sized ? POLL_USED_MS : UNSIZED_MS);
     if (c->has_listed && !c->has_sized)
         plan_poll(c, UNSIZED_MS);
-    if (before != c->face.total_ipus || was_known != c->face.is_known)
+    if (before != c->public.total_ipus || was_known != c->public.is_known)
         report_capacity(c);
 }
 
@@ -186,7 +186,7 @@ static void on_count(void *ctx, const struct vipu_result *result, uint32_t total
 
 static void apply_secret(struct controller *c)
 {
-    bool is_tls = c->face.config->tls;
+    bool is_tls = c->public.config->tls;
 
     vipu_client_set_credentials(
         c->client, &(struct vipu_endpoint){.user_id = c->controller_secret.user_id,
@@ -194,14 +194,14 @@ static void apply_secret(struct controller *c)
                                            .tls = is_tls,
                                            .ca_file = is_tls ? c->controller_secret.ca_file : NULL});
     c->has_credentials = true;
-    log_info("V-IPU credentials loaded", KV("controller", c->face.config->name),
-             KV("secret", c->face.config->secret));
+    log_info("V-IPU credentials loaded", KV("controller", c->public.config->name),
+             KV("secret", c->public.config->secret));
 }
 
 /* The Secret is mounted as files, and they change when it does. */
 static void refresh_secret(struct controller *c)
 {
-    const char *secret = c->face.config->secret;
+    const char *secret = c->public.config->secret;
     AUTO(controller_secret) struct controller_secret fresh = {0};
     AUTO(mem) char *folder = NULL;
     struct err err;
@@ -211,7 +211,7 @@ static void refresh_secret(struct controller *c)
     c->secret_read_ms = controller_now_ms(c);
     folder = mem_printf("%s/%s", c->pool->options.credentials, secret);
     if (!controller_secret_read(folder, &fresh, &err)) {
-        err_wrap(&err, "%s: Secret %s", c->face.config->name, secret);
+        err_wrap(&err, "%s: Secret %s", c->public.config->name, secret);
         vipu_client_reject_calls(c->client, &err);
         c->has_credentials = false;
     } else if (!c->has_credentials || !controller_secret_equal(&fresh, &c->controller_secret)) {
@@ -310,9 +310,9 @@ static bool may_send(void *ctx)
 void controller_start(struct pool *pool, struct controller *c, const struct vipu_controller_config *config)
 {
     c->pool = pool;
-    c->face.config = config;
-    c->face.listed = &c->listed;
-    c->face.controller_secret = &c->controller_secret;
+    c->public.config = config;
+    c->public.listed = &c->listed;
+    c->public.controller_secret = &c->controller_secret;
     c->poll_ms = POLL_FIRST_MS;
     c->client = vipu_client_new(
         pool->loop, &(struct vipu_client_options){
@@ -336,5 +336,5 @@ void controller_stop(struct controller *c)
     map_release(&c->listed_by_id);
     vipu_partitions_release(&c->listed);
     controller_secret_release(&c->controller_secret);
-    mem_free(c->face.trouble);
+    mem_free(c->public.trouble);
 }

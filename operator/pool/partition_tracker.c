@@ -12,7 +12,7 @@ static void report_partition(struct partition_tracker *tracker)
     tracker->view.trouble = tracker->trouble;
     tracker->view.busy = tracker->call != NULL || tracker->await != AWAIT_NOTHING;
     tracker->controller->pool->options.on_partition(tracker->controller->pool->options.ctx,
-                                                    tracker->controller->face.config->name, tracker->id);
+                                                    tracker->controller->public.config->name, tracker->id);
 }
 
 /* ---- lists ---- */
@@ -143,7 +143,7 @@ static void apply_listed(struct partition_tracker *tracker, const struct vipu_pa
 
     /* It is there before we have ever asked for it. */
     if (listed && tracker->is_ours_fresh && tracker->sends == 0)
-        tracker->view.refusal = PARTITION_REJECTED_FOREIGN;
+        tracker->view.rejection = PARTITION_REJECTED_FOREIGN;
     /* Not active, and its pods were never all there: none of them was created, for they need it active. */
     if (now != PARTITION_ACTIVE && now != PARTITION_ERROR && !tracker->started)
         tracker->view.quiet = true;
@@ -220,7 +220,7 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
         mem_set_str(&tracker->trouble, NULL);
     } else if (result->err.kind == ERR_EXISTS) {
         if (tracker->sends == 1 && tracker->is_ours_fresh)
-            tracker->view.refusal = PARTITION_REJECTED_FOREIGN;
+            tracker->view.rejection = PARTITION_REJECTED_FOREIGN;
         else
             start_await(tracker, AWAIT_ACTIVE);
     } else {
@@ -228,10 +228,10 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
         if (vipu_result_is_unknown(result))
             note_unknown(tracker);
         else if (result->sent && result->err.kind == ERR_BUSY)
-            tracker->view.refusal = PARTITION_REJECTED_CAPACITY;
+            tracker->view.rejection = PARTITION_REJECTED_CAPACITY;
         else if (result->sent &&
                  result->err.kind != ERR_DENIED) /* an admin mends that: it is asked for again */
-            tracker->view.refusal = PARTITION_REJECTED_INVALID;
+            tracker->view.rejection = PARTITION_REJECTED_INVALID;
     }
     end_write(tracker);
 }
@@ -325,7 +325,7 @@ struct partition_tracker *partition_tracker_new(struct controller *c, const stru
     tracker->is_ours_fresh = track->is_ours_fresh;
     tracker->view.quiet = track->is_ours_fresh;
     tracker->last_write_ms = controller_now_ms(c);
-    mem_set_str(&tracker->trouble, c->face.trouble);
+    mem_set_str(&tracker->trouble, c->public.trouble);
     tracker->view.trouble = tracker->trouble;
     if (!track->is_ours_fresh)
         tracker->view.removal_until_ms = stray_until_ms;
@@ -375,7 +375,7 @@ void partition_tracker_create(struct partition_tracker *tracker, const struct vi
     tracker->sends++;
     tracker->created_in_run = true;
     tracker->sent_ms = controller_now_ms(tracker->controller);
-    tracker->view.refusal = PARTITION_NOT_REJECTED;
+    tracker->view.rejection = PARTITION_NOT_REJECTED;
     tracker->call = vipu_create_partition(tracker->controller->client, requirements, POOL_DEADLINE_MS,
                                           on_created, tracker);
     tracker->view.busy = true;

@@ -27,13 +27,13 @@ struct partition_view {
     bool busy;        /* a call about it is in flight, or its effect is awaited */
     bool quiet;       /* this process knows that no pod was created on it in this run, or it created them */
     bool fresh;       /* this process saw it become active by a create or reset in this run */
-    enum partition_rejection refusal;
+    enum partition_rejection rejection;
     const char *trouble; /* the last failure's text, or NULL */
     int64_t retry_at_ms; /* not before: after a failure, also of a write that was taken and ended in error */
     bool made;           /* a create of this process was answered well */
     bool is_broken;      /* in error, and not active since */
-    int64_t
-        resets_failing_since_ms; /* resets have been refused or have ended in error since then; 0: none has */
+    int64_t resets_failing_since_ms; /* resets have been rejected or have ended in error since then; 0: none
+                                        has */
     bool outcome_unknown;  /* a write with unknown outcome, and no list since that could not take effect any
                               more */
     int64_t settle_at_ms;  /* when that can no longer take effect */

@@ -160,13 +160,13 @@ size_t pool_count(const struct pool *pool)
 
 const struct pool_controller *pool_controller(const struct pool *pool, size_t index)
 {
-    return &pool->controllers[index].face;
+    return &pool->controllers[index].public;
 }
 
 int pool_find(const struct pool *pool, const char *controller)
 {
     for (size_t i = 0; i < pool->count; i++) {
-        if (str_eq(pool->controllers[i].face.config->name, controller))
+        if (str_eq(pool->controllers[i].public.config->name, controller))
             return (int)i;
     }
     return -1;
@@ -176,7 +176,7 @@ struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
 {
     const struct controller *c = &pool->controllers[index];
     struct vipu_pool_view view =
-        vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->face.total_ipus});
+        vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
     const char *id;
     void *value;
 
@@ -197,7 +197,7 @@ uint32_t pool_largest_partition(const struct pool *pool)
         AUTO(vipu_pool_view) struct vipu_pool_view view = pool_free_capacity(pool, i);
         uint32_t capacity = vipu_pool_capacity(&view);
 
-        if (!pool->controllers[i].face.is_known || !pool->controllers[i].face.total_ipus)
+        if (!pool->controllers[i].public.is_known || !pool->controllers[i].public.total_ipus)
             return 0;
         largest = capacity > largest ? capacity : largest;
     }

@@ -9,7 +9,7 @@
 enum await { AWAIT_NOTHING, AWAIT_ACTIVE, AWAIT_RESET, AWAIT_GONE };
 
 struct controller {
-    struct pool_controller face; /* first: the public part */
+    struct pool_controller public; /* first: the public part */
     struct pool *pool;
     struct vipu_client *client;
     struct loop_timer timer;

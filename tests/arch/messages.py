@@ -19,7 +19,7 @@ JOB_ERROR = (r"\bfield_(?:invalid|forbidden)\([^;]*?,\s*@(?=\);)", r"\bwhat = me
 CALLS = {
     TROUBLE: {
         ("operator", "vipu/client", "vipu/wire", "base"): LOG,
-        ("base/http/http_server_request.c",): (r"\brefuse\(request, \d+, @",),
+        ("base/http/http_server_request.c",): (r"\breject\(request, \d+, @",),
         ("operator/serve",): (r'\bhttp_server_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
         ("operator/options.c", "base/core/opts.c", "base/io", "base/http", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("base/", "launcher/", "operator/", "popdist/", "vipu/")
+REJECT = "refus(?:e|es|ed|al|als|ing)"
 # Retired word (a pattern) -> what to use instead, and where it is retired.
 RETIRED = {
     # Names that had a term in the field.
@@ -31,11 +32,19 @@ RETIRED = {
     "whoever": ("the client, the user, the process", "names texts docs"),
     "somebody": ("a user, another owner, another user", "texts docs"),
     "nobody": ("no user, no process", "docs"),
+    "errands?": ("request", "names"),
+    "debris": ("abandoned", "names"),
+    "census": ("counts", "names"),
+    "homeless": ("unplaced", "names"),
+    "fleeting": ("cli_only", "names"),
+    "outlooks?": ("forecast", "names"),
+    "hindered|mendable": ("rejected, correctable", "names"),
+    "wish": ("options", "names"),
     "podlaunch|podneeds|podoverlay|podspec|lastwords": ("pod_launcher, pod_references, pod_overlay, pod_spec, log_tail", "names"),
     # Words of sentences.
     "anew": ("again", "texts docs"),
     "judge[ds]?": ("validate", "texts docs"),
-    "refus(?:e|es|ed|al)": ("reject", "docs"),
+    REJECT: ("reject", "names docs"),
     "room": ("capacity, space, free IPUs", "docs"),
     "door": ("port, endpoint", "names texts docs"),
     "crowds?": ("many", "texts docs"),
@@ -61,6 +70,9 @@ RETIRED = {
 }
 # File, word -> why it stays: fixed by another product, or ordinary English.
 EXCEPTIONS = {
+    ("tests/popdist/programs/early.py", REJECT): "ConnectionRefusedError of Python",
+    ("tests/unit/base/http/test_http_client.c", REJECT): "a system's ECONNREFUSED",
+    ("vipu/wire/grpc/h2_client_conn.c", REJECT): "REFUSED_STREAM of HTTP/2",
 }
 CODE = re.compile(r"```.*?^ *```$|(`+)(?:(?!\n\n).)+?\1|\]\([^)]*\)|^\| statement \| why not \|\n(?:\|[^\n]*\n)*",
                   re.DOTALL | re.MULTILINE)

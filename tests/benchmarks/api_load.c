@@ -245,7 +245,7 @@ static bool perform(const char *verb, const char *what, struct load *load, struc
     load->resource = str_eq(json_str(body, "kind", ""), "IPUJob") ? &KUBE_IPUJOBS : &KUBE_PODS;
     if (str_eq(verb, "create") ? create(load) : react(load))
         return true;
-    return err_set(err, ERR_IO, "the API server refused");
+    return err_set(err, ERR_IO, "the API server rejected");
 }
 
 static bool run(char **argv, struct load *load, struct err *err)

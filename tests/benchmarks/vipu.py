@@ -92,7 +92,7 @@ class Bench:
             rows.setdefault((line["kind"], line["ipus"], line["fill"]), []).append(line)
         levels = sorted({fill for _, _, fill in rows})
         say()
-        say(f"placement: microseconds of processor time per decision (find, take, give back; or a refusal), "
+        say(f"placement: microseconds of processor time per decision (find, take, give back; or a rejection), "
             f"median of {len(rounds)} rounds")
         say(f"{'IPUs full to':36}" + "".join(f"{f'{level} %':>9}" for level in levels) + f"{'decisions/s':>14}")
         for kind, ipus in sorted({(kind, ipus) for kind, ipus, _ in rows}):

@@ -160,7 +160,7 @@ def test_every_alert_is_seen_to_fire_and_to_be_silent(groups):
     assert alerts == {case.alert for case in CASES if case.fires_at} == {case.alert for case in CASES if not case.fires_at}
 
 
-def test_prometheus_refuses_what_is_no_rule(ask, groups):
+def test_prometheus_rejects_what_is_no_rule(ask, groups):
     for right, wrong in (("== 1", "== 1)"), ("for: 2m", "for: soon"), ("{{ $value", "{{ $worth"), ("labels:", "label:")):
         text = yaml.safe_dump({"groups": groups})
         assert right in text

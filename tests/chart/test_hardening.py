@@ -209,7 +209,7 @@ def test_one_namespace_takes_the_rules_of_all_of_them_but_for_nodes(render):
     assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] != "nodes" and rule[1:] not in REVIEWS}
 
 
-def test_one_namespace_refuses_what_needs_more_and_names_all_of_it(helm):
+def test_one_namespace_rejects_what_needs_more_and_names_all_of_it(helm):
     done = helm("template", {**NAMESPACED, **WEBHOOKS, **OPTIONAL})
     assert done.returncode != 0
     for value in ["admissionWebhooks.enabled", "flowSchema.enabled", "priorityClass.create"]:
@@ -218,7 +218,7 @@ def test_one_namespace_refuses_what_needs_more_and_names_all_of_it(helm):
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
 @pytest.mark.parametrize("several, word", [("a,b", '"a,b" must be one namespace'), ("a b", '"a b" must be one namespace'), ("A", '"A" is not a valid namespace name')])
-def test_several_namespaces_are_refused_with_what_to_do_instead(helm, several, word):
+def test_several_namespaces_are_rejected_with_what_to_do_instead(helm, several, word):
     done = helm("template", {**NO_WEBHOOKS, "controller": {"watchNamespace": several}})
     assert done.returncode != 0 and f"  controller.watchNamespace: {word}" in done.stderr
     assert ("Install the chart once for each" in done.stderr) == ("one namespace" in word)

@@ -40,7 +40,7 @@ ALLOWED = [
     ("delete", "configmaps", "own"),
     ("create", "leases.coordination.k8s.io", "own"),
 ]
-REFUSED = [
+REJECTED = [
     ("deletecollection", "ipujobs.graphcore.ai", "*"),
     ("update", "ipujobs.graphcore.ai", "*"),
     ("get", "secrets", "*"),
@@ -118,7 +118,7 @@ def _check_permissions(api, namespace):
 
     for asked in ALLOWED:
         api.until(*question(*asked))  # new roles take a moment to be known everywhere in the API server
-    assert [asked for asked in REFUSED if api.kubectl(*question(*asked)).stdout.strip() != "no"] == []
+    assert [asked for asked in REJECTED if api.kubectl(*question(*asked)).stdout.strip() != "no"] == []
 
 
 @pytest.fixture(params=["helm", "helm3"])
@@ -152,12 +152,12 @@ def another(api, programs, namespace):
 BINDING, DEPLOYMENT = "templates/rbac.yaml", "templates/controller-manager.yaml"
 
 
-def test_a_second_operator_for_the_same_jobs_is_refused(helm, another, namespace):
+def test_a_second_operator_for_the_same_jobs_is_rejected(helm, another, namespace):
     second = "--skip-crds", "--set=fullnameOverride=other"
     with another(BINDING):
-        refused = helm("install", "second", "default", *second)
-        assert refused.returncode != 0
-        assert f"release first in namespace {namespace} runs the jobs of all namespaces already" in refused.stderr
+        rejected = helm("install", "second", "default", *second)
+        assert rejected.returncode != 0
+        assert f"release first in namespace {namespace} runs the jobs of all namespaces already" in rejected.stderr
         done = helm("install", "second", "default", *second, "--set=controller.watchNamespace=default",
                     "--set=admissionWebhooks.enabled=false")
         assert done.returncode == 0, done.stderr
@@ -166,9 +166,9 @@ def test_a_second_operator_for_the_same_jobs_is_refused(helm, another, namespace
     of_one = f"--set=controller.watchNamespace={namespace},admissionWebhooks.enabled=false"
     with another(BINDING, of_one):
         for values in ((), (of_one,)):
-            refused = helm("install", "second", "default", *second, *values)
-            assert refused.returncode != 0
-            assert f"release first in namespace {namespace} runs the jobs of namespace {namespace} already" in refused.stderr
+            rejected = helm("install", "second", "default", *second, *values)
+            assert rejected.returncode != 0
+            assert f"release first in namespace {namespace} runs the jobs of namespace {namespace} already" in rejected.stderr
         done = helm("install", "first", namespace, *second)
         assert done.returncode == 0, done.stderr
         done = helm("install", "second", "default", *second, of_one.replace(namespace, "default"))
@@ -187,9 +187,9 @@ def test_an_operator_continues_with_existing_jobs(helm, another, namespace):
     with another(DEPLOYMENT):
         assert "this release runs the jobs of all namespaces; this cannot be changed on upgrade" in error_of(of(namespace))
         assert error_of() == ""
-        refused = helm("install", "second", namespace, "--skip-crds", "--set=fullnameOverride=other", of(namespace))
-        assert f"namespace {namespace}: release first is already installed here" in refused.stderr
-        assert "Nothing was installed, except possibly the IPUJob CRD" in refused.stderr
+        rejected = helm("install", "second", namespace, "--skip-crds", "--set=fullnameOverride=other", of(namespace))
+        assert f"namespace {namespace}: release first is already installed here" in rejected.stderr
+        assert "Nothing was installed, except possibly the IPUJob CRD" in rejected.stderr
     with another(DEPLOYMENT, of("default")):
         assert "this release runs the jobs of namespace default; this cannot be changed on upgrade" in error_of(of(namespace))
         assert error_of(of("default")) == error_of() == ""

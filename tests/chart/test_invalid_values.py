@@ -1,4 +1,4 @@
-"""What the chart refuses, by its schema or with a sentence, and what it must not. No cluster is needed."""
+"""What the chart rejects, by its schema or with a sentence, and what it must not. No cluster is needed."""
 
 import json
 import subprocess
@@ -78,7 +78,7 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
          "priorityClass.create: has no effect when"),
     ],
 )
-def test_wrong_values_are_refused_by_name(helm, values, word):
+def test_wrong_values_are_rejected_by_name(helm, values, word):
     done = helm("template", values)
     assert done.returncode != 0
     assert word in done.stderr
@@ -115,7 +115,7 @@ def test_the_schema_has_all_fields_of_kubernetes(ours, kubernetes):
     assert fields(values_table.SCHEMA["definitions"][ours], values_table.resolved) == theirs
 
 
-def test_fields_that_only_pods_have_are_refused_with_their_place(helm):
+def test_fields_that_only_pods_have_are_rejected_with_their_place(helm):
     definitions = values_table.SCHEMA["definitions"]
     fields = [field for field, part in definitions["securityContext"]["properties"].items() if part == POD_ONLY]
     assert set(definitions["podSecurityContext"]["properties"]) - set(definitions["securityContext"]["properties"]) == set()

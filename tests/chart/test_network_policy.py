@@ -46,6 +46,6 @@ def test_the_rules(policies, source, target, port, wanted):
 
 @pytest.mark.parametrize("unknown", [policy({"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}), policy(types=("Egress",))],
                          ids=["addresses", "ways out"])
-def test_what_is_not_judged_is_refused(unknown):
+def test_what_is_not_judged_is_rejected(unknown):
     with pytest.raises(ValueError):
         admits([unknown], B, A, 80)

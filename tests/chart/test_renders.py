@@ -123,13 +123,13 @@ def test_without_a_full_name_the_release_gives_it(programs, release, name):
 
 
 @pytest.mark.parametrize("release, override, name", [("r", "My_Op", "r-My_Op"), ("1st.rel", "", "1st.rel-ipu-operator")])
-def test_names_that_services_cannot_have_are_refused(programs, release, override, name):
+def test_names_that_services_cannot_have_are_rejected(programs, release, override, name):
     def names(*settings):
         return subprocess.run([programs / "helm", "template", release, CHART, f"--set=nameOverride={override}", *settings],
                               capture_output=True, text=True, timeout=300)
 
-    refused = names("--set=fullnameOverride=")
-    assert refused.returncode != 0 and f'fullnameOverride: "{name}" is not a valid prefix for Service names' in refused.stderr
+    rejected = names("--set=fullnameOverride=")
+    assert rejected.returncode != 0 and f'fullnameOverride: "{name}" is not a valid prefix for Service names' in rejected.stderr
     assert names("--set=fullnameOverride=ipus").returncode == 0
 
 

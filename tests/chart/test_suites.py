@@ -125,7 +125,7 @@ def test_a_file_a_test_or_a_compiled_test_can_be_named(words, chosen):
 
 
 @pytest.mark.parametrize("word", ["uint", "tests/vipu/test_missing.py", "docs/jobs.md", "vipu:x", "none.such"])
-def test_an_unknown_name_is_refused_with_what_there_is(word, capsys):
+def test_an_unknown_name_is_rejected_with_what_there_is(word, capsys):
     with pytest.raises(Unknown, match=f"'{word}', expected"):
         choose([word])
     assert command.main([word]) == 2

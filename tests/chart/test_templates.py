@@ -1,4 +1,4 @@
-"""What the chart renders and refuses, with Helm 4 and Helm 3. No cluster is needed."""
+"""What the chart renders and rejects, with Helm 4 and Helm 3. No cluster is needed."""
 
 import re
 
@@ -104,7 +104,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "partition-prefix": "p",
         "hold-seconds": "300",
         "requeue-seconds": "60",
-        "trouble-seconds": "30",
+        "partition-failure-seconds": "30",
     }
     changed = arguments(manager(render(EVERYTHING), "ipu"))
     assert changed == {
@@ -124,7 +124,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "partition-prefix": "east",
         "hold-seconds": "60",
         "requeue-seconds": "5",
-        "trouble-seconds": "7",
+        "partition-failure-seconds": "7",
         "admission": "ipu-admission",
         "admission-hosts": "ipu-webhook-svc.ipus.svc,ipu-webhook-svc.ipus,ipu-webhook-svc",
         "admission-certificate": "ipu-admission-certificate",

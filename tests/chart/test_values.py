@@ -1,4 +1,4 @@
-"""Each value of the chart is described, has a type, and does something; mistakes are refused with their path."""
+"""Each value of the chart is described, has a type, and does something; mistakes are rejected with their path."""
 
 import pytest
 
@@ -10,7 +10,7 @@ DESCRIBED = [path for path, _, _ in values_table.described_values()]
 RETIRED = {"$ref": "#/definitions/retired"}
 # test_hardening.py: it goes with few of the others.
 ALONE = {"controller.watchNamespace"}
-# What would be refused without it.
+# What would be rejected without it.
 LEANS_ON = {"admissionWebhooks.enabled": "admissionWebhooks.certManager.enabled", "uninstall.check": "uninstall.drain",
             "controller.priorityClassName": "priorityClass.create"}
 
@@ -65,7 +65,7 @@ def test_the_schema_knows_nothing_else(path, schema):
                 row["value"].startswith(here + ".") for row in values_table.VENDOR)
 
 
-def test_wrong_types_are_refused_with_their_paths(helm):
+def test_wrong_types_are_rejected_with_their_paths(helm):
     values = {}
     for path in DESCRIBED:
         default = value_at(VALUES, path.split("."))
@@ -76,7 +76,7 @@ def test_wrong_types_are_refused_with_their_paths(helm):
     assert [path for path in DESCRIBED if path not in output] == []
 
 
-def test_missing_values_are_refused_by_name_or_empty(helm):
+def test_missing_values_are_rejected_by_name_or_empty(helm):
     """As after `--set controller.replicas=null`, and with `--reuse-values` where an older chart had none."""
     def is_needed(path):
         above, _, key = path.rpartition(".")

@@ -1,4 +1,4 @@
-"""Every value of the vendor's chart works, or is refused with the name of its successor."""
+"""Every value of the vendor's chart works, or is rejected with the name of its successor."""
 
 import runpy
 import subprocess
@@ -10,17 +10,17 @@ from conftest import CHART, ROOT
 from values_table import VALUES, VENDOR as ROWS, described_values, merged, nested, value_at
 
 WORKING = [row for row in ROWS if "rejected" not in row]
-REFUSED = [row for row in ROWS if "rejected" in row]
+REJECTED = [row for row in ROWS if "rejected" in row]
 
 DESCRIBED = {path for path, _, _ in described_values()}
 
 
 @pytest.fixture(scope="module")
-def refusals(programs, tmp_path_factory):
+def rejections(programs, tmp_path_factory):
     """What Helm says to a values file with every mistake that there is."""
     values = {"global": {"vipuControllers": "pod1:8090:,pod2:http:a=b"}, "controller": {
         "image": {"repository": "mirror/ipu-operator-controller"}, "securityContext": {"fsGroup": 3, "runAsUser": 4}}}
-    for row in REFUSED:
+    for row in REJECTED:
         values = merged(values, nested(row["value"], {"something": "else"}))
     file = tmp_path_factory.mktemp("values") / "values.yaml"
     file.write_text(yaml.safe_dump(values))
@@ -29,10 +29,10 @@ def refusals(programs, tmp_path_factory):
     return done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["value"])
-def test_it_is_refused_by_name(refusals, row):
+@pytest.mark.parametrize("row", REJECTED, ids=lambda row: row["value"])
+def test_it_is_rejected_by_name(rejections, row):
     successor = f"; use {row['use']}" if "use" in row else ""
-    assert f"  {row['value']}: {row['rejected']}{successor}" in refusals
+    assert f"  {row['value']}: {row['rejected']}{successor}" in rejections
 
 
 @pytest.mark.parametrize("row", WORKING, ids=lambda row: row["value"])
@@ -41,11 +41,11 @@ def test_it_is_a_value_here(row):
     assert row["value"] in DESCRIBED
 
 
-def test_other_mistakes_are_reported_with_them(refusals):
+def test_other_mistakes_are_reported_with_them(rejections):
     for start in ["controller.image.repository: mirror/ipu-operator-controller is", 'global.vipuControllers: "pod1:8090:" is not',
                   'global.vipuControllers: "pod2:http:a=b" is not', "controller.securityContext.fsGroup: "]:
-        assert [line for line in refusals if line.startswith(f"  {start}")], start
-    assert not [line for line in refusals if "runAsUser" in line]
+        assert [line for line in rejections if line.startswith(f"  {start}")], start
+    assert not [line for line in rejections if "runAsUser" in line]
 
 
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
@@ -66,7 +66,7 @@ def test_a_copy_of_the_vendors_defaults_works(helm):
 @pytest.mark.parametrize("helm", ["helm", "helm3"], indirect=True)
 def test_values_that_are_left_blank_ask_for_nothing(helm):
     values = {}
-    for row in REFUSED:
+    for row in REJECTED:
         values = merged(values, nested(row["value"], None))
     done = helm("template", values)
     assert done.returncode == 0, done.stderr
@@ -85,7 +85,7 @@ IMAGES = [("controller.image.repository", "controller.image.tag"), ("global.laun
 @pytest.mark.parametrize("image, tag", IMAGES)
 @pytest.mark.parametrize("version", ["1.2.0", "1.1.0", "1.2.0-p1"])
 @pytest.mark.parametrize("helm", ["helm"], indirect=True)
-def test_versions_of_the_vendors_images_are_refused(helm, image, tag, version):
+def test_versions_of_the_vendors_images_are_rejected(helm, image, tag, version):
     """With its repositories and without: chart 1.1.0 wrote its tags out, and who pinned a version had the default repositories."""
     default = next(row["vendor"] for row in ROWS if row["value"] == image)
     for repository in (nested(image, default), {}):

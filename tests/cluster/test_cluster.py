@@ -152,13 +152,13 @@ def test_up_again_changes_nothing(cluster):
     assert set(cluster.processes("kubelet")) <= set(before)
 
 
-def test_up_with_another_shape_is_refused(cluster):
+def test_up_with_another_shape_is_rejected(cluster):
     done = cluster.run("up", "--no-node")
     assert done.returncode == 1
     assert "a different shape" in done.stderr
 
 
-def test_a_file_that_is_no_image_is_refused(cluster, tmp_path):
+def test_a_file_that_is_no_image_is_rejected(cluster, tmp_path):
     (tmp_path / "junk.tar").write_bytes(b"junk" * 1000)
     assert cluster.run("load", str(tmp_path / "junk.tar")).returncode == 1
     done = cluster.run("load", str(tmp_path / "absent.tar"))

@@ -17,7 +17,7 @@ def deployment(tmp_path):
     made.must("down")
 
 
-def refused(deployment, *arguments):
+def rejected(deployment, *arguments):
     """Runs a command that must fail with one sentence; that sentence."""
     done = deployment.start(*arguments)
     printed, complaint = done.communicate(timeout=60)
@@ -111,17 +111,17 @@ def test_a_failed_up_names_the_log_quotes_it_and_leaves_nothing_else(deployment,
     assert [path.name for path in failing.folder.iterdir()] == ["logs"]
 
 
-def test_what_is_not_known_is_refused_in_one_sentence(deployment):
-    assert "invalid choice: 'fly'" in refused(deployment, "fly")
-    assert "Cluster 'nowhere' not found" in refused(deployment, "kubeconfig", "--name", "nowhere")
-    assert "Cluster 'nowhere' not found" in refused(deployment, "load", "x.tar", "--name", "nowhere")
-    assert "is not a valid cluster name" in refused(deployment, "up", "--name", "../etc")
-    assert "--no-node" in refused(deployment, "up", "--bare")
-    assert "'1.29' is not a Kubernetes version: expected one such as v1.29.2" in refused(
+def test_what_is_not_known_is_rejected_in_one_sentence(deployment):
+    assert "invalid choice: 'fly'" in rejected(deployment, "fly")
+    assert "Cluster 'nowhere' not found" in rejected(deployment, "kubeconfig", "--name", "nowhere")
+    assert "Cluster 'nowhere' not found" in rejected(deployment, "load", "x.tar", "--name", "nowhere")
+    assert "is not a valid cluster name" in rejected(deployment, "up", "--name", "../etc")
+    assert "--no-node" in rejected(deployment, "up", "--bare")
+    assert "'1.29' is not a Kubernetes version: expected one such as v1.29.2" in rejected(
         deployment, "build", "--kubernetes", "1.29")
 
 
 def test_logs_of_an_unknown_component_name_the_known_ones(deployment):
     deployment.must("up", "--no-node", "--bare")
-    assert "etcd, kube-apiserver" in refused(deployment, "logs", "kubelet", "--name", deployment.name)
+    assert "etcd, kube-apiserver" in rejected(deployment, "logs", "kubelet", "--name", deployment.name)
     assert "Golang settings" in deployment.must("logs", "kube-apiserver")

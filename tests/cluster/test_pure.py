@@ -120,7 +120,7 @@ def test_good_names(name):
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "A", "a/b", "..", "1a", "a" * 31, "a\n"])
-def test_bad_names_are_refused(name):
+def test_bad_names_are_rejected(name):
     with pytest.raises(errors.UserError, match="is not a valid cluster name"):
         paths.checked_name(name)
 
@@ -157,7 +157,7 @@ def test_the_end_of_a_log_is_quoted_and_bounded(tmp_path):
     (0, True, 10, "--no-node alone"),
     (1, False, 10, "--no-node alone"),
 ])
-def test_fake_nodes_are_refused_where_nothing_could_bind_pods_to_them(nodes, bare, count, output):
+def test_fake_nodes_are_rejected_where_nothing_could_bind_pods_to_them(nodes, bare, count, output):
     record = cluster.Record(slot=addresses.FIRST_SLOT, nodes=nodes, bare=bare, boot="")
     with pytest.raises(errors.UserError, match=output):
         fake_nodes.start(cluster.Cluster(paths.ClusterPaths("test-fake"), record), count)

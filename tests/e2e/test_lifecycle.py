@@ -149,8 +149,8 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     adopted.wait_for_state("Running")
 
     # A live job keeps the release from going; drained it waits for the next operator, and needs none to be deleted.
-    refused = helm.attempt("uninstall", RELEASE, "--wait")
-    assert refused.returncode != 0 and "before-uninstall" in refused.stderr
+    rejected = helm.attempt("uninstall", RELEASE, "--wait")
+    assert rejected.returncode != 0 and "before-uninstall" in rejected.stderr
     assert "1 IPUJob using or waiting for IPUs: lifecycle/runs (Running)" in stack.system(
         "logs", f"job/{RELEASE}-before-uninstall")
     assert adopted.state() == "Running" and "ipu-operator" in deployments(stack)
@@ -189,8 +189,8 @@ def take_over_the_vendors(stack, team, migrate):
     verb = "exec", "deployment/ipu-operator", "--", "ipu-operator"
     kube.wait_for("the operator sees them",
                   lambda: {*partitions, "left-behind"} <= set(stack.system(*verb, "partitions").split()), 90)
-    refused = stack.system.attempt(*verb, "release", partitions[1])
-    assert refused.returncode != 0 and "pod lifecycle/runs-worker-0 may be using this partition" in refused.stderr
+    rejected = stack.system.attempt(*verb, "release", partitions[1])
+    assert rejected.returncode != 0 and "pod lifecycle/runs-worker-0 may be using this partition" in rejected.stderr
     migrate("release", NAME="ended")
     assert team.get("ipujob", "ended") is None and partitions[0] not in stack.partitions()
     migrate("give back", PARTITION="left-behind")

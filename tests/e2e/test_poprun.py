@@ -52,7 +52,7 @@ def test_the_tutorial_in_a_pod(printed, namespace):
 def test_a_partition_of_one_gcd_is_rejected_for_two_instances_with_the_remedy(start):
     """modelReplicasPerWorker makes a partition that is not reconfigurable, with a GCD for each worker."""
     script = "poprun --num-instances 2 --num-replicas 2 true"
-    failed = start(job("refused", script, ipus=2, modelReplicasPerWorker="2", container=MEMORY))
+    failed = start(job("rejected", script, ipus=2, modelReplicasPerWorker="2", container=MEMORY))
     failed.wait_for_state("Failed")
     assert "spec.partition.reconfigurable: true or spec.partition.gcds" in failed.log()
 

@@ -124,7 +124,7 @@ def test_equal_trees_make_equal_bytes_whatever_the_order(tmp_path):
         ("user = 'x'\n", "about"),
     ],
 )
-def test_wrong_recipes_are_refused_with_the_reason(tmp_path, text, says):
+def test_wrong_recipes_are_rejected_with_the_reason(tmp_path, text, says):
     file = tmp_path / "bad.toml"
     file.write_text(text)
     with pytest.raises(UserError, match=says):
@@ -141,7 +141,7 @@ def test_a_program_must_be_there_once(tmp_path, count, says):
         programs.find("vipu", tmp_path)
 
 
-def test_an_unknown_image_is_refused_by_name():
+def test_an_unknown_image_is_rejected_by_name():
     done = run("build", "ipu-unknown")
     assert done.returncode == 1
     assert "Unknown image 'ipu-unknown', expected one of: ipu-examples, ipu-launch, ipu-operator, vipu-server." in done.stderr

@@ -18,7 +18,7 @@ def connect(index=0, source="127.0.0.1"):
     return socket.create_connection((address(index), PORT), timeout=DEADLINE_S, source_address=(source, 0))
 
 
-def refusals(one):
+def rejections(one):
     """What the agent has said when it was told to end."""
     status, output = one.stop_agent()
     assert status == 0
@@ -52,7 +52,7 @@ def test_an_unauthenticated_client_is_rejected_and_logged_once(job, tmp_path, en
     for _ in range(5):
         assert one.call("true", env=one.launcher_env(**env)) == (255, "", DENIED)
     assert one.call("echo in")[1] == "in\n"
-    assert refusals(one) == [reason]
+    assert rejections(one) == [reason]
 
 
 def test_another_workers_key_opens_nothing(job, tmp_path):
@@ -67,7 +67,7 @@ def test_another_workers_key_opens_nothing(job, tmp_path):
     assert one.call("true", index=1, env=swapped)[0] == 255
     (tmp_path / "own").rename(tmp_path / "keys" / "0")
     assert one.call("echo in")[1] == "in\n"
-    assert sorted(refusals(one)) == ["wrong key", "wrong worker"]
+    assert sorted(rejections(one)) == ["wrong key", "wrong worker"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_only_tls_1_3_with_the_key(job, options, identity):
     one.ready()
     assert s_client(one, *options, identity=identity).returncode != 0
     assert one.call("echo in")[1] == "in\n"
-    assert refusals(one) == ["no valid identity"]
+    assert rejections(one) == ["no valid identity"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_invalid_data_from_a_client_that_has_the_key(job, request_bytes):
     one.ready()
     s_client(one, "-tls1_3", input=request_bytes)
     assert one.call("echo in")[1] == "in\n"
-    assert refusals(one) == ["malformed request"]
+    assert rejections(one) == ["malformed request"]
 
 
 def test_port_scans_and_garbage(job):
@@ -118,7 +118,7 @@ def test_port_scans_and_garbage(job):
     assert one.call("echo in")[1] == "in\n"
     await_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before[1], "the end of all connections")
     assert rss_kib(pid) < before[0] + 4096
-    assert refusals(one)[0] == "no valid identity"
+    assert rejections(one)[0] == "no valid identity"
 
 
 @pytest.mark.parametrize("first_bytes", [b"", b"\x16\x03\x01\x02\x00\x01\x00"])
@@ -137,7 +137,7 @@ def test_a_flood_of_held_connections_locks_no_client_out(job, first_bytes):
     assert rss_kib(pid) < 24 * 1024
     for one_held in held:
         one_held.close()
-    output = refusals(one)
+    output = rejections(one)
     assert "too many pending connections" in output and len(output) <= 3
 
 
@@ -150,7 +150,7 @@ def test_a_half_handshake_ends_by_itself(job):
         assert silent.recv(1) == b""  # the agent hangs up first
     # The one that asked whether it is ready may still have counted.
     await_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before, "the connection's end")
-    assert refusals(one) == ["handshake timed out"]
+    assert rejections(one) == ["handshake timed out"]
 
 
 def test_too_many_commands(job):
@@ -167,7 +167,7 @@ def test_too_many_commands(job):
     for client in clients[1:]:
         client.stdin.close()
     assert all(client.wait(DEADLINE_S) in (0, 1) for client in clients)
-    assert refusals(one)[0] == "too many running commands"
+    assert rejections(one)[0] == "too many running commands"
 
 
 def test_ready_means_this_pods_own_agent(job, call):
@@ -178,7 +178,7 @@ def test_ready_means_this_pods_own_agent(job, call):
     done = call("agent-ready", env=one.worker_env(1, IPU_JOB_ADDRESS=address(0)))
     assert done.returncode == 125 and done.stderr.startswith("ipu-launch: the agent of this pod is not ready: ")
     assert one.call("echo in")[1] == "in\n"
-    assert refusals(one) == ["wrong worker"]
+    assert rejections(one) == ["wrong worker"]
 
 
 @pytest.mark.parametrize(

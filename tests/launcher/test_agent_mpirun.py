@@ -149,8 +149,8 @@ def test_no_key_is_logged(cluster, tmp_path):
     keys = [file.read_bytes() for file in (cluster.folder / "keys").iterdir()]
     (tmp_path / "wrong").mkdir()
     (tmp_path / "wrong" / "0").write_bytes(wrong := os.urandom(32))
-    refused = cluster.call("true", env=cluster.launcher_env(IPU_JOB_KEYS_DIR=str(tmp_path / "wrong")))
-    assert refused[0] == 255
+    rejected = cluster.call("true", env=cluster.launcher_env(IPU_JOB_KEYS_DIR=str(tmp_path / "wrong")))
+    assert rejected[0] == 255
 
     launch = cluster.start_run("mpirun", "sh", "-c", sleeper(mark), **TALKATIVE)
     await_until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
@@ -160,7 +160,7 @@ def test_no_key_is_logged(cluster, tmp_path):
     launch.send_signal(signal.SIGTERM)
     output["the launcher's log"] = launch.communicate(timeout=DEADLINE_S)[0]
     assert b"plm:" in output["the launcher's log"], "Open MPI is at its most talkative"
-    output["a refused client"] = refused[2]
+    output["a rejected client"] = rejected[2]
     output |= {f"log of agent {i}": cluster.stop_agent(i)[1] for i in range(WORKERS)}
     assert "rejected connection" in output["log of agent 0"]
     assert secret_leaks.find(output, [*keys, wrong]) == []

@@ -1,6 +1,6 @@
 /* The face of our unit tests over cmocka. A test registers itself:
  *
- *     TEST(a_line_over_the_cap_is_refused) { CHECK_ERR(lines_push(&l, "abc", 3, &err), err, ERR_INVALID); }
+ *     TEST(a_line_over_the_cap_is_rejected) { CHECK_ERR(lines_push(&l, "abc", 3, &err), err, ERR_INVALID); }
  *
  * main() lives in check.c. A failed check prints file, line, both sides and the table row, and ends its test.
  * After each test the open descriptors are counted: a test that leaks one (twice in a row, see check.c)

@@ -1,5 +1,5 @@
 """What NetworkPolicies admit, by Kubernetes' own rules: nothing enforces them on the local cluster. Policies and pods are the
-objects that the API server has. Ingress alone, and no ipBlock: what else a policy has is refused, not guessed."""
+objects that the API server has. Ingress alone, and no ipBlock: what else a policy has is rejected, not guessed."""
 
 
 def admits(policies, source, target, port, protocol="TCP"):

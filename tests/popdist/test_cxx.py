@@ -66,7 +66,7 @@ def test_the_library_exports_what_its_header_declares_and_nothing_else(installed
     assert [line.split()[2] for line in plugin.splitlines()] == ["popdist_backend"]
 
 
-def test_a_run_that_does_not_fit_the_environment_is_refused(compiled):
+def test_a_run_that_does_not_fit_the_environment_is_rejected(compiled):
     program = compiled("collectives.cpp", "g++", "-std=c++11", "-pthread")
     done = subprocess.run([program], env=runs.clean_environment(POPDIST_NUM_TOTAL_REPLICAS="2"), capture_output=True,
                           text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
@@ -81,9 +81,9 @@ def test_a_backend_of_ones_own_is_opened_and_closed(compiled):
     done = subprocess.run([program, plugin], env=runs.clean_environment(), capture_output=True, text=True, check=False,
                           timeout=runs.DEADLINE_S)  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "open\nclose 1\n")
-    refused = subprocess.run([program, plugin], env=runs.clean_environment(POPDIST_NUM_TOTAL_REPLICAS="3"),
+    rejected = subprocess.run([program, plugin], env=runs.clean_environment(POPDIST_NUM_TOTAL_REPLICAS="3"),
                              capture_output=True, text=True, check=False, timeout=runs.DEADLINE_S)  # fmt: skip
-    assert refused.stdout == (
+    assert rejected.stdout == (
         "open\nclose 0\nthe environment says instance 0 of 3, but the backend connects 1 and this is number 0; "
         "start the program with poprun\n"
     )

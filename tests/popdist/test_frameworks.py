@@ -53,7 +53,7 @@ def test_poptorch_options_work_alone(both, ipus):
 
 @pytest.mark.parametrize("call", ["useIpuId(1)", "replicationFactor(1)", "Distributed.disable()",
                                   "Distributed.setEnvVarNames('a', 'b')", "Distributed.configureProcessId(1)"])  # fmt: skip
-def test_poptorch_options_refuse_what_the_launcher_has_decided(both, call):
+def test_poptorch_options_reject_what_the_launcher_has_decided(both, call):
     """On record: Cannot call `X` with popdist.poptorch.Options, for useIpuId, replicationFactor, Distributed.disable,
     setEnvVarNames and configureProcessId. So does graphcore/poptorch tests/popdist_test.py, without poprun."""
     output = python(both, f"import popdist.poptorch as p; p.Options(ipus_per_replica=2).{call}", expect=1)
@@ -154,6 +154,6 @@ def test_tensorflow_config_works_alone(both):
 
 
 @pytest.mark.parametrize("call", ["poptorch.Options(4)", "popart.getDevice(4)", "tensorflow.set_ipu_config(None, 4)"])
-def test_another_number_of_ipus_than_the_launchers_is_refused(both, call):
+def test_another_number_of_ipus_than_the_launchers_is_rejected(both, call):
     output = python(both, f"import popdist.{call.split('.')[0]}; popdist.{call}", expect=1, **INSTANCE)
     assert "the program wants 4 IPUs per replica, but was started with 2; start it with poprun --ipus-per-replica=4" in output

@@ -42,7 +42,7 @@ def test_each_listing_is_the_guides(site, tmp_path, instances, options, listing)
     """--mpi-local-args '-x POPLAR_ENGINE_OPTIONS='{"autoReport.directory":"/tmp/training/profile-directory"}''""",
     """--instance-mpi-local-args '0:-x POPLAR_ENGINE_OPTIONS='{"autoReport.directory":"/tmp/training-profile-directory/0"}''""",
 ])  # fmt: skip
-def test_a_second_directory_is_refused_as_a_shell_passes_it(words):
+def test_a_second_directory_is_rejected_as_a_shell_passes_it(words):
     command = f'{POPRUN} --offline-mode=on --mpi-global-args="--tag-output" --num-replicas=4 --num-instances=4 --autoreport-dir /tmp/training-profile-directory {words} true'
     done = subprocess.run(["bash", "-c", command], env=runs.clean_environment(), capture_output=True, text=True,
                           check=False, timeout=runs.DEADLINE_S)  # fmt: skip

@@ -50,7 +50,7 @@ def test_when_all_are_held_the_holder_is_named(site, hold):
     """On record: a device that cannot be attached to fails the launch, and gc-monitor shows who has it."""
     holder = hold(5, 1)
     _, err = site("--num-replicas=16", "true", expect=1)
-    assert "all devices with 16 IPUs of partition tut are in use; run gc-monitor to see by whom" in err
+    assert "all devices with 16 IPUs of partition tut are in use; run gc-monitor to list the processes that use them" in err
     assert f"process {holder.pid} (vipu-attacher, " in err
     holder.kill()
     holder.communicate()

@@ -168,7 +168,7 @@ def test_a_run_spans_no_more_domains_than_it_has_instances(serve):
     assert re.search(r"^\| ILDs +(\| +[0-3] +){4}\|$", out, re.MULTILINE)
 
 
-def test_domains_that_a_cluster_lacks_are_refused_with_the_remedy(wide):
+def test_domains_that_a_cluster_lacks_are_rejected_with_the_remedy(wide):
     """graphcore/examples, applications/pytorch/conformer/README_Benchmarks.md: 64 IPUs of one POD over 4 domains."""
     words = ["--ipus-per-replica=4", "--num-replicas=16", "--num-instances=4"]
     _, err = wide(*KEEP, "--num-ilds=4", *words, "true", expect=1)

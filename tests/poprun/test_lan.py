@@ -129,9 +129,9 @@ def test_in_an_allocation_slurm_starts_what_is_needed(lan, monkeypatch):
 def test_a_host_without_an_ssh_server_is_named_with_the_reason(lan, monkeypatch):
     monkeypatch.setattr(lan, "has_agent", False)
     _, err = lan.offline("--host=host[0-2]", "--num-replicas=3", "--num-instances=3", "true", expect=1)
-    refused = "ssh: connect to host {0} port 22: Connection refused; for details run: ssh {0} true"
+    rejected = "ssh: connect to host {0} port 22: Connection refused; for details run: ssh {0} true"
     output = [re.sub(r"^[\d:.]+ \d+ POPRUN ", "", line) for line in err.splitlines()]
-    assert output == [f"[E] host {name} cannot be reached: {refused.format(name)}" for name in ("host1", "host2")] + [
+    assert output == [f"[E] host {name} cannot be reached: {rejected.format(name)}" for name in ("host1", "host2")] + [
         "[E] 2 of 3 hosts cannot be reached; nothing was started"
     ]
 

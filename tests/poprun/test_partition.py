@@ -110,13 +110,13 @@ def test_a_partition_that_does_not_fit_is_reported_with_the_remedy(site, instanc
 
 
 @pytest.mark.parametrize("instances", [1, 2, 4])
-@pytest.mark.parametrize("cure", ["reconfigurable", "gcds"])
-def test_the_cure_works(site, instances, cure):
+@pytest.mark.parametrize("remedy", ["reconfigurable", "gcds"])
+def test_the_remedy_works(site, instances, remedy):
     """A partition as the operator makes it when an IPUJob has the field that the message names."""
-    site.vipu("create", "partition", "p", "--size", "16", *(["--reconfigurable"] if cure == "reconfigurable" else ["--num-gcds", str(instances)]))
+    site.vipu("create", "partition", "p", "--size", "16", *(["--reconfigurable"] if remedy == "reconfigurable" else ["--num-gcds", str(instances)]))
     job = {"IPU_JOB_IPUS_PER_INSTANCE": "16", "IPUOF_VIPU_API_PARTITION_ID": "p"}
     out, _ = site(f"--num-instances={instances}", "--num-replicas=16", *SHOW, environment=job)
-    assert untag(out) == [f"p {30 if cure == 'reconfigurable' else index}" for index in range(instances)]
+    assert untag(out) == [f"p {30 if remedy == 'reconfigurable' else index}" for index in range(instances)]
 
 
 def test_two_partitions_need_a_name(site):
@@ -155,7 +155,7 @@ def test_a_sync_type_is_given_by_either_name(site, kind):
     assert (spec["sync_type"], spec["num_gcds"]) == ("ST_POD_NATIVE_DEFAULT", 2)
 
 
-def test_what_no_partition_can_have_is_refused(site):
+def test_what_no_partition_can_have_is_rejected(site):
     _, err = site("--vipu-partition=p", "--update-partition=yes", "--num-replicas=3", "true", expect=1)
     assert "partition p cannot be created: " in err
     _, err = site("--vipu-partition=p", "--update-partition=yes", "--sync-type=ST_NONE", "true", expect=1)

@@ -290,7 +290,7 @@ def test_a_configuration_is_exported_and_imported(poprun):
     assert "num-replicas=16" in path.read_text()
 
 
-def test_an_export_into_a_folder_is_refused(poprun):
+def test_an_export_into_a_folder_is_rejected(poprun):
     _, err = poprun.offline("--export-config", poprun.folder, "true", expect=1)
     assert err == f"POPRUN ERROR: --export-config: {poprun.folder} is a directory; specify a file\n"
     assert not list(poprun.folder.parent.glob(f"{poprun.folder.name}.*"))

@@ -74,7 +74,7 @@ def test_a_killed_run_leaves_no_partition(alice, poprun):
     process.communicate()
 
 
-def test_a_wrong_key_is_refused(poprun, secure):
+def test_a_wrong_key_is_rejected(poprun, secure):
     known = {"VIPU_CLI_API_HOST": "localhost", "VIPU_CLI_API_PORT": str(secure.port), "VIPU_CLI_API_USER_ID": "alice",
              "VIPU_CLI_API_ACCESS_KEY": "wrong-key", "VIPU_CLI_API_CA_CERT": str(secure.authority.pem)}  # fmt: skip
     _, err = poprun("--vipu-partition=p", "--update-partition=yes", "true", environment=known, expect=1)

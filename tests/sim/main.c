@@ -17,30 +17,27 @@ struct options {
 #define AT(field) offsetof(struct options, field)
 
 static const struct opt ROWS[] = {
-    OPT_VALUE("seed", OPT_U32, AT(seed), "N", "The first seed", .fallback = "1", .max = UINT32_MAX),
-    OPT_VALUE("seeds", OPT_U32, AT(seeds), "N", "How many worlds to run, one seed after the other",
+    OPT_VALUE("seed", OPT_U32, AT(seed), "N", "First seed", .fallback = "1", .max = UINT32_MAX),
+    OPT_VALUE("seeds", OPT_U32, AT(seeds), "N", "Number of worlds to run, one seed after the other",
               .fallback = "1", .min = 1, .max = UINT32_MAX),
-    OPT_VALUE("jobs", OPT_U32, AT(jobs), "N", "Jobs in a world; 0: twenty, each of another kind",
-              .max = 100000),
-    OPT_VALUE("kind", OPT_STR, AT(kind), "NAME", "All jobs are of this kind (tests/sim/kinds.c)"),
-    OPT_SWITCH("calm", AT(calm), "Nothing goes wrong; every fourth seed is so anyway"),
-    OPT_SWITCH("tamper", AT(tamper),
-               "Partitions are also removed by somebody, lost by their controller, and fail with their "
-               "hardware; every other seed is so anyway"),
+    OPT_VALUE("jobs", OPT_U32, AT(jobs), "N", "Jobs in a world; 0: twenty of different kinds", .max = 100000),
+    OPT_VALUE("kind", OPT_STR, AT(kind), "NAME", "Kind of all jobs (tests/sim/world/kinds.c)"),
+    OPT_SWITCH("calm", AT(calm), "Inject no faults (default for every fourth seed)"),
     OPT_SWITCH(
-        "lost-controller", AT(lost_controller),
-        "One of the two V-IPU controllers falls silent for ever; in every eighth seed it does so anyway"),
-    OPT_SWITCH("quota", AT(quota),
-               "A quota lets twelve pods be there at a time; in every fifth seed it does so anyway"),
-    OPT_SWITCH("one-namespace", AT(one_namespace),
-               "The operators see the jobs of one namespace, and no nodes"),
-    OPT_VALUE("crash-at", OPT_U32, AT(crash_at), "N",
-              "The operator dies at its n-th write, before it has left", .max = UINT32_MAX),
-    OPT_SWITCH("crash-after", AT(crash_after), "...after it has left"),
+        "tamper", AT(tamper),
+        "Remove partitions behind the operator's back, and let controllers lose them and hardware fail "
+        "(default for every other seed)"),
+    OPT_SWITCH("lost-controller", AT(lost_controller),
+               "One of the two V-IPU controllers stops responding (default for every eighth seed)"),
+    OPT_SWITCH("quota", AT(quota), "A quota allows twelve pods at a time (default for every fifth seed)"),
+    OPT_SWITCH("one-namespace", AT(one_namespace), "The operators watch one namespace, and no nodes"),
+    OPT_VALUE("crash-at", OPT_U32, AT(crash_at), "N", "Crash the operator before its Nth write is sent",
+              .max = UINT32_MAX),
+    OPT_SWITCH("crash-after", AT(crash_after), "With --crash-at: crash after the write is sent"),
     OPT_SWITCH("every-write", AT(every_write),
-               "The world again and again, with a crash before and after each of its writes"),
-    OPT_VALUE("log", OPT_STR, AT(log), "LEVEL", "What the operators log: none, or debug, info, warn, error",
-              .fallback = "none"),
+               "Repeat the world with a crash before and after each of its writes"),
+    OPT_VALUE("log", OPT_STR, AT(log), "LEVEL",
+              "Log level of the operators: none, debug, info, warn or error", .fallback = "none"),
     {0},
 };
 

@@ -27,13 +27,13 @@ FAILURES_SHOWN = 20
 SLOWEST = 20
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """A sentence for the user."""
 
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise Refused(f"{message}; see `tests/run --help`")
+        raise Rejected(f"{message}; see `tests/run --help`")
 
 
 def main(arguments: list[str]) -> int:
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
             return _list([chosen.suite for chosen in choose(options.names)] if options.names else SUITES)
         selection = choose(options.names or (["component"] if options.kubernetes else []))
         return _run(selection, _install(), _programs(options.kubernetes))
-    except (Refused, Unknown) as problem:
+    except (Rejected, Unknown) as problem:
         print(f"tests/run: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -115,7 +115,7 @@ def _install() -> Path:
     print("== installing missing packages (about 1 s, first run 1 min)", flush=True)
     done = subprocess.run(["deploy/prerequisites"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise Refused("cannot install what the tests need; see the lines above")
+        raise Rejected("cannot install what the tests need; see the lines above")
     return Path(done.stdout.strip().splitlines()[-1]) / "bin" / "python"
 
 
@@ -126,5 +126,5 @@ def _programs(kubernetes: str | None) -> dict[str, str]:
     done = subprocess.run(["deploy/cluster", "build", "--kubernetes", kubernetes], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise Refused(f"cannot build the control plane of Kubernetes {kubernetes}; see the lines above")
+        raise Rejected(f"cannot build the control plane of Kubernetes {kubernetes}; see the lines above")
     return {"KUBEBUILDER_ASSETS": done.stdout.strip()}

@@ -24,7 +24,7 @@ def test_the_benchmark_measures():
     assert "a client that lists 500 partitions" in done.stdout
 
 
-def test_numbers_that_are_none_are_refused():
+def test_numbers_that_are_none_are_rejected():
     for option, value in (("--ipus", "65"), ("--ipus", "32"), ("--rounds", "0"), ("--listed", "-1"),
                           ("--partitions", "65537")):
         done = subprocess.run([sys.executable, programs.ROOT / "tests/bench", "vipu", option, value],

@@ -19,7 +19,7 @@ def test_the_guide(tmp_path):
     assert pages_of("vipu") == ["docs/vipu.md"]
     blocks = [block.script for block in blocks_at("docs/vipu.md", "vipu")]
     assert len(blocks) >= 5
-    # `&& exit 1` marks what must be refused; everything else must succeed.
+    # `&& exit 1` marks what must be rejected; everything else must succeed.
     script = "set -eo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "\n".join(blocks)
     script = script.replace("| head", "2>/dev/null | head").replace("18090", str(free_port())).replace("18091", str(free_port()))
     binaries = os.path.dirname(program("vipu"))
@@ -28,8 +28,8 @@ def test_the_guide(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     assert "configuration is valid" in result.stdout
     assert "2xPOD64 | small      | p2        | 1    | DEFAULT    | DNC         | 4    | 2    | ACTIVE" in result.stdout
-    refusal = re.search(r"^```text\n(not enough free IPUs: 64 IPUs.*)\n```", page, re.MULTILINE)[1]
-    assert f"create partition (p4): failed: {refusal}" in result.stderr
+    rejection = re.search(r"^```text\n(not enough free IPUs: 64 IPUs.*)\n```", page, re.MULTILINE)[1]
+    assert f"create partition (p4): failed: {rejection}" in result.stderr
     for part in ("size 6 is not a power of two", 'allocation "elsewhere" not found'):
         assert part in result.stderr
     for part in ("UNAUTHENTICATED", "unknown authority"):

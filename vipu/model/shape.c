@@ -46,6 +46,11 @@ static bool check_power(const char *what, uint32_t n, struct strv *problems)
     return vipu_is_power_of_two(n);
 }
 
+static const char *noun(uint32_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
 static void check_counts(const struct vipu_requirements *r, struct strv *problems)
 {
     bool size = check_power("size", r->size, problems);
@@ -54,19 +59,23 @@ static void check_counts(const struct vipu_requirements *r, struct strv *problem
     bool replicas = check_power("number of replicas", r->num_replicas, problems);
 
     if (size && ilds && r->num_ilds > r->size)
-        strv_pushf(problems, "%u IPUs cannot be divided over %u IPU-Link domains", r->size, r->num_ilds);
+        strv_pushf(problems, "%u %s cannot be divided over %u IPU-Link domains", r->size,
+                   noun(r->size, "IPU", "IPUs"), r->num_ilds);
     else if (size && ilds && r->size / r->num_ilds > VIPU_ILD_IPUS)
         strv_pushf(problems, "%u IPUs over %u IPU-Link domains exceed the %u IPUs of a domain", r->size,
                    r->num_ilds, VIPU_ILD_IPUS);
     if (size && gcds && r->num_gcds > r->size)
-        strv_pushf(problems, "%u IPUs cannot be split into %u GCDs", r->size, r->num_gcds);
+        strv_pushf(problems, "%u %s cannot be split into %u GCDs", r->size, noun(r->size, "IPU", "IPUs"),
+                   r->num_gcds);
     if (gcds && ilds && r->num_gcds < r->num_ilds)
         strv_pushf(problems, "%u IPU-Link domains require at least %u GCDs, got %u", r->num_ilds, r->num_ilds,
                    r->num_gcds);
     if (size && replicas && r->num_replicas > r->size)
-        strv_pushf(problems, "%u IPUs cannot be split into %u replicas", r->size, r->num_replicas);
+        strv_pushf(problems, "%u %s cannot be split into %u replicas", r->size, noun(r->size, "IPU", "IPUs"),
+                   r->num_replicas);
     if (gcds && replicas && r->num_replicas < r->num_gcds)
-        strv_pushf(problems, "%u replicas cannot be divided over %u GCDs", r->num_replicas, r->num_gcds);
+        strv_pushf(problems, "%u %s cannot be divided over %u GCDs", r->num_replicas,
+                   noun(r->num_replicas, "replica", "replicas"), r->num_gcds);
 }
 
 static void check_sync(const struct vipu_requirements *r, struct strv *problems)

@@ -222,8 +222,8 @@ static void on_reload(void *ctx, int signum)
         return;
     }
     for (size_t i = 0; i < problems.count; i++)
-        log_error("invalid configuration", KV("mistake", problems.items[i]));
-    server->metrics.refused_reloads++;
+        log_error("invalid configuration", KV("cause", problems.items[i]));
+    server->metrics.rejected_reloads++;
     log_error("configuration rejected, keeping the current one", KVF("mistakes", "%zu", problems.count));
 }
 

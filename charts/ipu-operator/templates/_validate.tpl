@@ -120,7 +120,7 @@ default. Other images and tags are the user's choice. */}}
 {{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
   "hold-seconds" "controller.holdSeconds" "requeue-seconds" "controller.requeueSeconds"
-  "trouble-seconds" "controller.troubleSeconds" "log-level" "controller.logLevel"
+  "partition-failure-seconds" "controller.partitionFailureSeconds" "log-level" "controller.logLevel"
   "log-format" "controller.logFormat" "launcher-image" "global.launcherImage"
   "launcher-pull-policy" "global.launcherImagePullPolicy" "pull-secrets" "global.imagePullSecrets"
   "host-network" "worker.hostNetwork" "network-policy" "worker.networkPolicy" "mpi-network" "worker.mpiNetwork"

@@ -92,7 +92,7 @@ def main():
 
     images, digits = load(options.data)
     seen, held_out = slice(HELD_OUT, None), slice(0, HELD_OUT)
-    print(f"{len(digits) - HELD_OUT} images to learn from, {HELD_OUT} held out, {options.replicas} replicas", flush=True)
+    print(f"{len(digits) - HELD_OUT} training images, {HELD_OUT} test images, {options.replicas} replicas", flush=True)
     rng = np.random.default_rng(1)
     network = Network(images.shape[1], rng)
     momentum = [np.zeros_like(parameter) for parameter in network.parameters]
@@ -102,7 +102,7 @@ def main():
         print(f"epoch {epoch:2}/{options.epochs}  loss {loss:.4f}  accuracy {accuracy:.3f}", flush=True)
     if accuracy < options.target:
         sys.exit(f"accuracy {accuracy:.3f} is below {options.target}: training has failed")
-    print(f"done: {accuracy:.1%} of the held-out digits are read correctly", flush=True)
+    print(f"done: accuracy {accuracy:.1%} on the test images", flush=True)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def main():
     popdist.init()
     images, digits = load(options.data)
     seen, held_out = slice(HELD_OUT, None), slice(0, HELD_OUT)
-    say(f"{len(digits) - HELD_OUT} images to learn from, {HELD_OUT} held out, {popdist.getNumInstances()} instances")
+    say(f"{len(digits) - HELD_OUT} training images, {HELD_OUT} test images, {popdist.getNumInstances()} instances")
     # The instances shuffle alike, so that the parts of a batch are parts of the same one.
     rng = np.random.default_rng(1)
     network = Network(images.shape[1], rng)
@@ -75,7 +75,7 @@ def main():
         say(f"epoch {epoch:2}/{options.epochs}  loss {loss:.4f}  accuracy {accuracy:.3f}")
     if accuracy < options.target:
         sys.exit(f"accuracy {accuracy:.3f} is below {options.target}: training has failed")
-    say(f"done: {accuracy:.1%} of the held-out digits are read correctly")
+    say(f"done: accuracy {accuracy:.1%} on the test images")
 
 
 if __name__ == "__main__":

@@ -21,41 +21,41 @@
 enum { WATCHERS = 2, FIRST_KEPT = STDERR_FILENO + 1 };
 
 /* The descriptors and ids of one watcher. */
-struct sight {
+struct watched {
     struct pollfd daemon, instance; /* readable when they have ended */
     pid_t group;                    /* of the instance; 0: it has none of its own, or it is empty */
 };
 
-static void look_after_group(struct sight *sight)
+static void look_after_group(struct watched *watched)
 {
-    if (sight->group && kill(-sight->group, 0) != 0)
-        sight->group = 0;
+    if (watched->group && kill(-watched->group, 0) != 0)
+        watched->group = 0;
 }
 
 /* Once the instance has ended, the id of its process group may be reused as soon as the group is empty. */
-static void await_daemon(struct sight *sight)
+static void await_daemon(struct watched *watched)
 {
-    struct pollfd both[] = {sight->daemon, sight->instance};
+    struct pollfd both[] = {watched->daemon, watched->instance};
 
     while (poll(both, COUNT_OF(both), -1) < 0 && errno == EINTR)
         ;
     do {
-        if (poll(&sight->instance, 1, 0) > 0)
-            look_after_group(sight);
-    } while (poll(&sight->daemon, 1, sight->group ? LOOK_MS : -1) <= 0);
+        if (poll(&watched->instance, 1, 0) > 0)
+            look_after_group(watched);
+    } while (poll(&watched->daemon, 1, watched->group ? LOOK_MS : -1) <= 0);
 }
 
 /* SIGTERM first, then SIGKILL; programs that write into the cache must be gone before it is removed. */
-static void end_group(struct sight *sight)
+static void end_group(struct watched *watched)
 {
     static const int orders[] = {SIGTERM, SIGKILL};
 
-    for (size_t i = 0; i < COUNT_OF(orders) && sight->group; i++) {
-        (void)kill(-sight->group, orders[i]);
-        (void)kill(-sight->group, SIGCONT);
-        for (int waited = 0; waited < PATIENCE_MS && sight->group; waited += PAUSE_MS) {
+    for (size_t i = 0; i < COUNT_OF(orders) && watched->group; i++) {
+        (void)kill(-watched->group, orders[i]);
+        (void)kill(-watched->group, SIGCONT);
+        for (int waited = 0; waited < PATIENCE_MS && watched->group; waited += PAUSE_MS) {
             (void)poll(NULL, 0, PAUSE_MS);
-            look_after_group(sight);
+            look_after_group(watched);
         }
     }
 }
@@ -75,13 +75,13 @@ static void keep_only(int **fds, int count)
     closefrom(FIRST_KEPT + count);
 }
 
-static void watch(struct sight *sight, const struct host_cleanup *cleanup)
+static void watch(struct watched *watched, const struct host_cleanup *cleanup)
 {
-    int hold = cleanup->cache_hold, *fds[] = {&sight->daemon.fd, &sight->instance.fd, &hold};
+    int hold = cleanup->cache_hold, *fds[] = {&watched->daemon.fd, &watched->instance.fd, &hold};
 
     keep_only(fds, cleanup->cache_dir ? 3 : 2);
-    await_daemon(sight);
-    end_group(sight);
+    await_daemon(watched);
+    end_group(watched);
     if (cleanup->cache_dir)
         host_cache_leave(cleanup->cache_dir, hold);
     if (cleanup->session_dir)
@@ -91,7 +91,7 @@ static void watch(struct sight *sight, const struct host_cleanup *cleanup)
 
 /* In a session of their own, because mpirun ends whole groups, and orphaned, because an instance may count
  * its children. */
-static void leave(struct sight *sight, const struct host_cleanup *cleanup)
+static void leave(struct watched *watched, const struct host_cleanup *cleanup)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -100,7 +100,7 @@ static void leave(struct sight *sight, const struct host_cleanup *cleanup)
         (void)signal(ignored[i], SIG_IGN);
     for (int i = 0; i < WATCHERS; i++)
         if (fork() == 0)
-            watch(sight, cleanup);
+            watch(watched, cleanup);
     _exit(EXIT_SUCCESS);
 }
 
@@ -114,9 +114,9 @@ bool host_cleanup_start(const struct host_cleanup *cleanup, struct err *err)
     pid_t instance = getpid(), daemon = getppid(), between;
     AUTO(fd) int daemon_end = handle_of(daemon);
     AUTO(fd) int instance_end = handle_of(instance);
-    struct sight sight = {.daemon = {.fd = daemon_end, .events = POLLIN},
-                          .instance = {.fd = instance_end, .events = POLLIN},
-                          .group = getpgrp() == instance ? instance : 0};
+    struct watched watched = {.daemon = {.fd = daemon_end, .events = POLLIN},
+                              .instance = {.fd = instance_end, .events = POLLIN},
+                              .group = getpgrp() == instance ? instance : 0};
 
     if (daemon_end < 0 || instance_end < 0)
         return err_errno(err, errno, "cannot monitor the processes of this host");
@@ -126,7 +126,7 @@ bool host_cleanup_start(const struct host_cleanup *cleanup, struct err *err)
     if (between < 0)
         return err_errno(err, errno, "out of memory for a process");
     if (between == 0)
-        leave(&sight, cleanup);
+        leave(&watched, cleanup);
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
         ;
     return true;

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Version 4 is orterun; from 5 on mpirun starts prterun. Its "core" refuses more instances than cores,
+/* Version 4 is orterun; from 5 on mpirun starts prterun. Its "core" rejects more instances than cores,
  * whatever is allowed; its slots are cores too. */
 static const struct mpi_dialect dialects[] = {
     {"orterun", "OMPI_MCA_plm_rsh_agent", "oob_tcp_if_include", "core", "", false, "ssh : rsh : false"},

@@ -9,7 +9,7 @@ struct mpi_dialect {
     const char *control_subnet; /* option that takes the network of its own messages */
     const char *by_core;        /* --map-by policy for one core after the other */
     const char *place_more;     /* appended to such a policy: more instances than CPUs */
-    bool refuses_twice;         /* placement options that the user has given too */
+    bool rejects_twice;         /* placement options that the user has given too */
     const char *local_agent;    /* makes it start on this host although it has no ssh; NULL: it always does */
 };
 

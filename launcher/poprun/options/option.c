@@ -30,7 +30,7 @@ size_t option_index(const struct option_row *row)
 
 /* Options of mpirun that are written among poprun's own, and where they belong. */
 static const struct {
-    const char *name, *cure;
+    const char *name, *remedy;
 } of_mpirun[] = {
     {"x", "--mpi-local-args=\"-x NAME=value\""},
     {"n", "--num-instances"},
@@ -58,22 +58,22 @@ const char *option_suggest(const char *word)
     return suggest_best(&suggest);
 }
 
-static const char *cure_of_mpirun(const char *word)
+static const char *remedy_of_mpirun(const char *word)
 {
     for (size_t i = 0; i < COUNT_OF(of_mpirun); i++)
         if (strcmp(word, of_mpirun[i].name) == 0)
-            return of_mpirun[i].cure;
+            return of_mpirun[i].remedy;
     return NULL;
 }
 
 /* `all` has the options that it may stand for. */
-static bool refuse(const char *word, const char *all, struct err *err)
+static bool reject(const char *word, const char *all, struct err *err)
 {
-    const char *best = option_suggest(word), *cure = cure_of_mpirun(word);
+    const char *best = option_suggest(word), *remedy = remedy_of_mpirun(word);
 
-    if (cure)
+    if (remedy)
         return err_set(err, ERR_NOT_FOUND, "%s%s is an option of mpirun; with poprun use %s",
-                       strlen(word) == 1 ? "-" : "--", word, cure);
+                       strlen(word) == 1 ? "-" : "--", word, remedy);
     if (*all)
         return err_set(err, ERR_INVALID, "--%s is ambiguous: %s", word, all);
     if (best)
@@ -99,7 +99,7 @@ bool option_match(const char *name, size_t len, const struct option_row **ret, s
         (void)str_addf(&all, "%s--%s", count++ ? ", " : "", row->name);
     }
     if (count != 1)
-        return refuse(word, str_text(&all), err);
+        return reject(word, str_text(&all), err);
     *ret = found;
     return true;
 }

@@ -33,7 +33,7 @@ struct option_row {
     const char *help;     /* a phrase without period */
     uint32_t min, max;    /* OPTION_COUNT */
     const char *const *choices;
-    bool is_fleeting; /* only for this call: never in a configuration file */
+    bool is_cli_only; /* only for this call: never in a configuration file */
 };
 
 extern const struct option_row option_rows[]; /* ends with name NULL */

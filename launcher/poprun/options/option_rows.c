@@ -24,23 +24,23 @@ static const char *const placements[] = {"spreadnuma", "scattersocket", "scatter
                                          "close",      "disabled",      NULL};
 
 const struct option_row option_rows[] = {
-    OPTION("help", GENERIC, SWITCH(help), "print this text and exit", .is_fleeting = true),
-    OPTION("version", GENERIC, SWITCH(version), "print the version and exit", .is_fleeting = true),
+    OPTION("help", GENERIC, SWITCH(help), "print this text and exit", .is_cli_only = true),
+    OPTION("version", GENERIC, SWITCH(version), "print the version and exit", .is_cli_only = true),
     OPTION("version-format", GENERIC, CHOICE(version_format, "FORMAT", version_formats),
            "format of --version; the full forms add PopDist and the libraries of poprun", .fallback = "text",
-           .is_fleeting = true),
+           .is_cli_only = true),
     OPTION("import-config", GENERIC, TEXT(import_config, "FILE"),
-           "read options and program from this file; the command line takes precedence", .is_fleeting = true),
+           "read options and program from this file; the command line takes precedence", .is_cli_only = true),
     OPTION("export-config", GENERIC, TEXT(export_config, "FILE"),
-           "write options and program to this file, then launch", .is_fleeting = true),
+           "write options and program to this file, then launch", .is_cli_only = true),
     OPTION("overwrite-config", GENERIC, YES_NO(overwrite_config),
            "overwrite an existing file with --export-config (default: append a timestamp to the name)",
-           .fallback = "no", .is_fleeting = true),
+           .fallback = "no", .is_cli_only = true),
     OPTION("debug", GENERIC, SWITCH(debug), "log everything, to find out why a launch fails"),
     OPTION("verbose", GENERIC, SWITCH(verbose), "log each step, on standard error", .letter = 'v'),
     OPTION("vv", GENERIC, SWITCH(very_verbose), "also log details, and print the topology; also -vv"),
     OPTION("dry-run", GENERIC, SWITCH(dry_run),
-           "print the topology and the mpirun command instead of running it", .is_fleeting = true),
+           "print the topology and the mpirun command instead of running it", .is_cli_only = true),
 
     OPTION("host", LAUNCH, TEXT(host, "LIST"),
            "hosts to run on, by name or address: host0,host1 or host[0-2,4]; instances are divided evenly "

@@ -70,7 +70,7 @@ static void check_absent(const struct poprun_options *options, struct strv *prob
 {
     const struct {
         bool asked;
-        const char *name, *cure;
+        const char *name, *remedy;
     } rows[] = {
         {options->synchronise_python_venv, "synchronise-python-venv",
          "put the environment on a shared file system or copy it to the same place on each host"},
@@ -81,7 +81,7 @@ static void check_absent(const struct poprun_options *options, struct strv *prob
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].asked)
-            strv_pushf(problems, "--%s is not supported; %s", rows[i].name, rows[i].cure);
+            strv_pushf(problems, "--%s is not supported; %s", rows[i].name, rows[i].remedy);
 }
 
 static void check_cache(const struct poprun_options *options, const char *(*env)(const char *),

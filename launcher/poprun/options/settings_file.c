@@ -53,7 +53,7 @@ static void cut_bare(char *text)
     trim_end(text, len);
 }
 
-static void refuse_unknown(const char *key, const char *where, struct strv *problems)
+static void reject_unknown(const char *key, const char *where, struct strv *problems)
 {
     const char *best = option_find(key) ? NULL : option_suggest(key);
 
@@ -76,8 +76,8 @@ static void use(struct settings *settings, const char *key, const char *value, c
         strv_push(&settings->program, value);
     else if (strcmp(key, PROGRAM_ARG_KEY) == 0)
         strv_pushf(place->problems, "%s: program= must come before its arguments", where);
-    else if (!row || row->is_fleeting)
-        refuse_unknown(key, where, place->problems);
+    else if (!row || row->is_cli_only)
+        reject_unknown(key, where, place->problems);
     else
         settings_add(settings, row, value, where, place->problems);
 }
@@ -157,7 +157,7 @@ static void write_setting(const char *key, const char *value, struct str *out)
 void settings_write(const struct settings *settings, struct str *out)
 {
     for (size_t i = 0; i < settings->count; i++)
-        if (!settings->items[i].row->is_fleeting)
+        if (!settings->items[i].row->is_cli_only)
             write_setting(settings->items[i].row->name, settings->items[i].value, out);
     for (size_t i = 0; i < settings->program.count; i++)
         write_setting(i ? PROGRAM_ARG_KEY : PROGRAM_KEY, settings->program.items[i], out);

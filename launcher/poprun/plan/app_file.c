@@ -109,11 +109,11 @@ static bool add_line(const struct strv *part, const struct strv *shared, struct 
     }
     (void)str_adds(&line, tail);
     if (line.len > LINE_MAX_BYTES)
-        return err_set(err, ERR_INVALID,
-                       "mpirun has to read this command from a file, and a line of it has %zu bytes, limit "
-                       "%u; use fewer "
-                       "instances, or shorter --mpi-local-args",
-                       line.len, LINE_MAX_BYTES);
+        return err_set(
+            err, ERR_INVALID,
+            "mpirun has to read this command from a file, and one of its lines is %zu bytes long, limit "
+            "%u; use fewer instances, or shorter --mpi-local-args",
+            line.len, LINE_MAX_BYTES);
     strv_push(lines, str_text(&line));
     return true;
 }
@@ -123,8 +123,8 @@ static bool add_variable(const char *name, const struct str *list, struct strv *
     if (strlen(name) + 1 + list->len > VARIABLE_MAX_BYTES)
         return err_set(
             err, ERR_INVALID,
-            "mpirun has to read this command from a file, and what its instances share has %zu bytes, limit "
-            "%zu; use fewer instances, or shorter arguments of the program",
+            "mpirun has to read this command from a file, and the arguments and variables common to all "
+            "instances are %zu bytes long, limit %zu; use fewer instances, or shorter program arguments",
             list->len, VARIABLE_MAX_BYTES);
     strv_pushf(variables, "%s=%s", name, str_text(list));
     return true;

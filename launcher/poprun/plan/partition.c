@@ -34,17 +34,17 @@ static bool check_fixed(const struct vipu_partition *p, const struct poprun_opti
 {
     uint64_t instance = job_ipus(options) / options->num_instances;
     uint32_t gcd = p->size / (p->num_gcds ? p->num_gcds : 1);
-    AUTO(mem) char *cure = other_shape(p, options, in_job);
+    AUTO(mem) char *remedy = other_shape(p, options, in_job);
 
     if (p->num_gcds != options->num_instances)
         return err_set(err, ERR_CONFLICT,
                        "partition %s has %u GCD%s for %u instance%s, but each instance needs one; %s", p->id,
                        p->num_gcds, p->num_gcds == 1 ? "" : "s", options->num_instances,
-                       options->num_instances == 1 ? "" : "s", cure);
+                       options->num_instances == 1 ? "" : "s", remedy);
     if (instance != 1 && instance != gcd)
         return err_set(err, ERR_CONFLICT,
                        "partition %s has devices of 1 and of %u IPUs and none of %llu for an instance; %s",
-                       p->id, gcd, (unsigned long long)instance, cure);
+                       p->id, gcd, (unsigned long long)instance, remedy);
     return true;
 }
 

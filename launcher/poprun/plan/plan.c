@@ -217,7 +217,7 @@ static void add_instance(const struct part *part)
 /* The user's options are in argv already. */
 static void place(const struct plan_input *in, struct strv *argv, const char *name, const char *value)
 {
-    if (in->dialect->refuses_twice && shell_words_have_option(argv, name))
+    if (in->dialect->rejects_twice && shell_words_have_option(argv, name))
         return;
     strv_pushf(argv, "--%s", name);
     add_word(argv, value);

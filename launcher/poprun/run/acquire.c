@@ -119,7 +119,7 @@ static bool find(const struct step *step, struct vipu_partition *ret, struct err
 }
 
 /* The same IPUs may be free over another number of domains. */
-static bool refuse(const struct step *step, struct err *err)
+static bool reject(const struct step *step, struct err *err)
 {
     struct err cause = *err;
     bool may_fit = cause.kind == ERR_BUSY && step->a->options->num_ilds;
@@ -142,7 +142,7 @@ static bool create(const struct step *step, struct vipu_partition *ret, struct e
         if (create_once(step, &requirements, err))
             return find(step, ret, err);
         if (!step->a->left->partition[0] || attempt >= step->a->options->vipu_partition_attempts)
-            return refuse(step, err);
+            return reject(step, err);
         run_log_write(step->a->run_log, RUN_LOG_WARNING, "Attempt %u of %u: %s", attempt,
                       step->a->options->vipu_partition_attempts, err->msg);
         if (!remove_whole(step, err))

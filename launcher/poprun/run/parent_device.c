@@ -30,6 +30,8 @@ bool parent_device_acquire(const struct vipu_partition *partition, const char *(
         parent->first_id = request.device.id;
         return true;
     }
-    return err_wrap(err, "all devices with %u IPUs of partition %s are in use; run gc-monitor to see by whom",
+    return err_wrap(err,
+                    "all devices with %u IPUs of partition %s are in use; run gc-monitor to list the "
+                    "processes that use them",
                     parent->size, partition->id);
 }

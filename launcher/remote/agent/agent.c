@@ -45,13 +45,13 @@ static void log_rejection(struct agent *a, const struct pending_conn *conn)
 {
     uint64_t more;
 
-    if (!log_ratelimit_allow(&a->log_ratelimit, conn->refusal, a->now_ms, &more))
+    if (!log_ratelimit_allow(&a->log_ratelimit, conn->rejection, a->now_ms, &more))
         return;
     if (more)
         diag("agent: rejected connection from %s: %s (%" PRIu64 " similar suppressed)", conn->from,
-             refusal_text(conn->refusal), more);
+             rejection_text(conn->rejection), more);
     else
-        diag("agent: rejected connection from %s: %s", conn->from, refusal_text(conn->refusal));
+        diag("agent: rejected connection from %s: %s", conn->from, rejection_text(conn->rejection));
 }
 
 static void remove_caller(struct agent *a, size_t i)
@@ -59,7 +59,7 @@ static void remove_caller(struct agent *a, size_t i)
     a->pending_conns[i] = a->pending_conns[--a->pending_conn_count];
 }
 
-static void refuse(struct agent *a, size_t i)
+static void reject(struct agent *a, size_t i)
 {
     struct pending_conn *conn = a->pending_conns[i];
 
@@ -76,8 +76,8 @@ static void evict_one(struct agent *a)
     for (size_t i = 0; i < a->pending_conn_count; i++)
         members[i] = a->pending_conns[i]->member;
     chosen = conn_eviction_pick(members, a->pending_conn_count);
-    a->pending_conns[chosen]->refusal = REFUSAL_EVICTED;
-    refuse(a, chosen);
+    a->pending_conns[chosen]->rejection = REJECTION_EVICTED;
+    reject(a, chosen);
 }
 
 /* False: no connection is waiting. */
@@ -149,8 +149,8 @@ static void start_session(struct agent *a, size_t i)
         _exit(0);
     }
     if (pid < 0) {
-        conn->refusal = REFUSAL_BUSY;
-        refuse(a, i);
+        conn->rejection = REJECTION_BUSY;
+        reject(a, i);
         return;
     }
     session_table_add(&a->session_table, pid, conn->identity.attempt);
@@ -172,11 +172,11 @@ static void admit_attempt(struct agent *a, size_t i)
         begin_attempt(a, conn->identity.attempt);
     conn->is_waiting = session_table_has_older(&a->session_table, a->own.attempt);
     if (conn->identity.attempt < a->own.attempt)
-        conn->refusal = REFUSAL_STALE_ATTEMPT;
+        conn->rejection = REJECTION_STALE_ATTEMPT;
     else if (!conn->is_waiting && session_table_is_full(&a->session_table))
-        conn->refusal = REFUSAL_BUSY;
-    if (conn->refusal != REFUSAL_NONE)
-        refuse(a, i);
+        conn->rejection = REJECTION_BUSY;
+    if (conn->rejection != REJECTION_NONE)
+        reject(a, i);
     else if (!conn->is_waiting)
         start_session(a, i);
 }
@@ -203,7 +203,7 @@ static void poll_pending(struct agent *a)
             drop_caller(a, i);
             break;
         case PENDING_CONN_REJECTED:
-            refuse(a, i);
+            reject(a, i);
             break;
         }
     }

@@ -1,9 +1,9 @@
 #include "launcher/remote/agent/log_ratelimit.h"
 
-bool log_ratelimit_allow(struct log_ratelimit *log_ratelimit, enum refusal refusal, int64_t now_ms,
+bool log_ratelimit_allow(struct log_ratelimit *log_ratelimit, enum rejection rejection, int64_t now_ms,
                          uint64_t *ret_more)
 {
-    __typeof__(&log_ratelimit->of[0]) one = &log_ratelimit->of[refusal];
+    __typeof__(&log_ratelimit->of[0]) one = &log_ratelimit->of[rejection];
 
     if (one->was_logged && now_ms - one->last_logged_ms < LOG_RATELIMIT_INTERVAL_MS) {
         one->suppressed++;

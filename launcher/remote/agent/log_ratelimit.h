@@ -13,9 +13,9 @@ struct log_ratelimit {
         bool was_logged;
         int64_t last_logged_ms;
         uint64_t suppressed;
-    } of[REFUSAL_COUNT];
+    } of[REJECTION_COUNT];
 };
 
 /* True if the line may be logged; *ret_more is the number of similar lines suppressed since the last one. */
-bool log_ratelimit_allow(struct log_ratelimit *log_ratelimit, enum refusal refusal, int64_t now_ms,
+bool log_ratelimit_allow(struct log_ratelimit *log_ratelimit, enum rejection rejection, int64_t now_ms,
                          uint64_t *ret_more);

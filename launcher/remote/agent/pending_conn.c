@@ -8,8 +8,8 @@ static bool admits(void *ctx, const char *text)
 {
     struct pending_conn *conn = ctx;
 
-    conn->refusal = identity_check(conn->own, text, &conn->identity);
-    conn->is_admitted = conn->refusal == REFUSAL_NONE;
+    conn->rejection = identity_check(conn->own, text, &conn->identity);
+    conn->is_admitted = conn->rejection == REJECTION_NONE;
     return conn->is_admitted;
 }
 
@@ -30,13 +30,13 @@ static void explain(struct pending_conn *conn)
 {
     struct err err;
 
-    agent_conn_send_bytes(&conn->agent_conn, FRAME_FAILED, 0, slice_of(refusal_text(conn->refusal)));
+    agent_conn_send_bytes(&conn->agent_conn, FRAME_FAILED, 0, slice_of(rejection_text(conn->rejection)));
     (void)!agent_conn_process(&conn->agent_conn, conn->agent_conn.last_received_ms, &err);
 }
 
 void pending_conn_free(struct pending_conn *conn)
 {
-    if (conn->is_linked && conn->refusal != REFUSAL_NONE)
+    if (conn->is_linked && conn->rejection != REJECTION_NONE)
         explain(conn);
     if (conn->is_linked)
         agent_conn_close(&conn->agent_conn);
@@ -68,9 +68,9 @@ short pending_conn_events(const struct pending_conn *conn)
     return conn->is_linked ? agent_conn_events(&conn->agent_conn) : psk_events(conn->tls);
 }
 
-static enum pending_conn_state refuse(struct pending_conn *conn, enum refusal refusal)
+static enum pending_conn_state reject(struct pending_conn *conn, enum rejection rejection)
 {
-    conn->refusal = refusal;
+    conn->rejection = rejection;
     return PENDING_CONN_REJECTED;
 }
 
@@ -89,9 +89,9 @@ static enum pending_conn_state handshake(struct pending_conn *conn, int64_t now_
     case PSK_FAILED:
         break;
     }
-    if (conn->refusal != REFUSAL_NONE)
+    if (conn->rejection != REJECTION_NONE)
         return PENDING_CONN_REJECTED;
-    return refuse(conn, conn->is_admitted && is_denied ? REFUSAL_KEY : REFUSAL_NO_IDENTITY);
+    return reject(conn, conn->is_admitted && is_denied ? REJECTION_KEY : REJECTION_NO_IDENTITY);
 }
 
 static enum pending_conn_state take(struct pending_conn *conn, const struct frame *frame)
@@ -99,15 +99,15 @@ static enum pending_conn_state take(struct pending_conn *conn, const struct fram
     switch ((int)frame->type) {
     case FRAME_COMMAND:
         if (!str_add(&conn->line, frame->bytes.ptr, frame->bytes.len))
-            return refuse(conn, REFUSAL_REQUEST);
+            return reject(conn, REJECTION_REQUEST);
         return PENDING_CONN_WAITING;
     case FRAME_START:
-        return conn->line.len ? PENDING_CONN_READY : refuse(conn, REFUSAL_REQUEST);
+        return conn->line.len ? PENDING_CONN_READY : reject(conn, REJECTION_REQUEST);
     case FRAME_PROBE:
         agent_conn_send_number(&conn->agent_conn, FRAME_ALIVE, 0, 0);
         return PENDING_CONN_DONE;
     default:
-        return refuse(conn, REFUSAL_REQUEST);
+        return reject(conn, REJECTION_REQUEST);
     }
 }
 
@@ -119,17 +119,17 @@ static enum pending_conn_state listen_to(struct pending_conn *conn, int64_t now_
     struct err err;
 
     if (!agent_conn_process(&conn->agent_conn, now_ms, &err))
-        return refuse(conn, REFUSAL_REQUEST);
+        return reject(conn, REJECTION_REQUEST);
     while (got && state == PENDING_CONN_WAITING) {
         if (!agent_conn_next_frame(&conn->agent_conn, &frame, &got, &err))
-            return refuse(conn, REFUSAL_REQUEST);
+            return reject(conn, REJECTION_REQUEST);
         if (got)
             state = take(conn, &frame);
     }
     if (state == PENDING_CONN_DONE && !agent_conn_process(&conn->agent_conn, now_ms, &err))
-        return refuse(conn, REFUSAL_REQUEST);
+        return reject(conn, REJECTION_REQUEST);
     if (state == PENDING_CONN_WAITING && conn->agent_conn.is_closed)
-        return refuse(conn, REFUSAL_REQUEST);
+        return reject(conn, REJECTION_REQUEST);
     return state;
 }
 
@@ -144,6 +144,6 @@ enum pending_conn_state pending_conn_process(struct pending_conn *conn, int64_t 
     if (conn->is_linked && state == PENDING_CONN_WAITING)
         state = listen_to(conn, now_ms);
     if (state == PENDING_CONN_WAITING && now_ms >= conn->deadline_ms)
-        return refuse(conn, REFUSAL_TIMEOUT);
+        return reject(conn, REJECTION_TIMEOUT);
     return state;
 }

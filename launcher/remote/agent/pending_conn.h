@@ -15,7 +15,7 @@ struct pending_conn {
     int64_t deadline_ms;
     const struct identity *own; /* the agent's; borrowed */
     struct identity identity;
-    enum refusal refusal;
+    enum rejection rejection;
     bool is_admitted; /* its identity is valid; whether it has the key is not known yet */
     bool is_linked;
     bool is_waiting; /* for the end of an older attempt */
@@ -28,7 +28,7 @@ enum pending_conn_state {
     PENDING_CONN_WAITING,
     PENDING_CONN_READY,    /* `line` is to be run; the caller takes over the connection */
     PENDING_CONN_DONE,     /* a probe: the client only asked whether the agent runs */
-    PENDING_CONN_REJECTED, /* for `refusal` */
+    PENDING_CONN_REJECTED, /* for `rejection` */
 };
 
 /* Takes ownership of the socket. */

@@ -316,7 +316,7 @@ static bool begin(struct session *s, const char *line, char **envp, const struct
     return started;
 }
 
-static void refuse(struct session *s, const struct err *why)
+static void reject(struct session *s, const struct err *why)
 {
     agent_conn_send_bytes(s->agent_conn, FRAME_FAILED, 0, slice_of(why->msg));
     s->status = command_exit_status(why);
@@ -340,7 +340,7 @@ void session_run(struct agent_conn *conn, const char *line, char **envp, const s
     enter(&s, STAGE_RUNNING, NEVER);
     (void)descendants_become_subreaper(); /* kernels without it only lose orphans */
     if (!signal_fd_open(&all, &s.signals, &err) || !begin(&s, line, envp, inherited, &err))
-        refuse(&s, &err);
+        reject(&s, &err);
     turn_link(&s);
     while (advance(&s, reap(&s)))
         await(&s);

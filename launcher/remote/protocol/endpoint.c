@@ -86,7 +86,7 @@ static bool read_address(const char *text, uint16_t port, struct sockaddr_storag
     return true;
 }
 
-static bool refuse_address(const char *text, struct err *err)
+static bool reject_address(const char *text, struct err *err)
 {
     return err_set(err, ERR_INVALID, ENDPOINT_ENV_ADDRESS "=\"%.60s\": expected an IPv4 or IPv6 address",
                    text);
@@ -103,7 +103,7 @@ bool endpoint_listen(const struct envv *env, int *ret, struct err *err)
     if (!read_port(env, &port, err))
         return false;
     if (text && *text && !read_address(text, port, &address, &len))
-        return refuse_address(text, err);
+        return reject_address(text, err);
     listens = text && *text ? listen_at(&address, len, ret) : listen_everywhere(port, ret);
     return listens || err_errno(err, errno, "cannot listen at port %u", port);
 }
@@ -115,7 +115,7 @@ bool endpoint_own(const struct envv *env, struct sockaddr_storage *ret, socklen_
 
     if (!read_port(env, &port, err))
         return false;
-    return read_address(text && *text ? text : "127.0.0.1", port, ret, ret_len) || refuse_address(text, err);
+    return read_address(text && *text ? text : "127.0.0.1", port, ret, ret_len) || reject_address(text, err);
 }
 
 int endpoint_accept(int listener, uint8_t ret_address[ENDPOINT_ADDRESS_BYTES],

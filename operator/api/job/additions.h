@@ -1,5 +1,5 @@
-/* Mistakes that a job of another version of this operator, or of the vendor's, may have, and that are refused
- * only where they are new: a job that runs with them goes on. These are fields that no job has, and
+/* Mistakes that a job of another version of this operator, or of the vendor's, may have, and that are
+ * rejected only where they are new: a job that runs with them goes on. These are fields that no job has, and
  * requests for resources that no node has. Pure. */
 #pragma once
 

@@ -23,13 +23,13 @@ bool status_is_finished(const cJSON *status)
 
 bool status_is_rejection(const cJSON *status)
 {
-    static const char *const mendable[] = {"InvalidSpec", "InvalidPodTemplate", "PartitionRejected"};
+    static const char *const correctable[] = {"InvalidSpec", "InvalidPodTemplate", "PartitionRejected"};
     const char *reason = json_str(status_condition(status, "Failed"), "reason", "");
 
     if (!is_true(status, "Failed"))
         return false;
-    for (size_t i = 0; i < COUNT_OF(mendable); i++) {
-        if (str_eq(reason, mendable[i]))
+    for (size_t i = 0; i < COUNT_OF(correctable); i++) {
+        if (str_eq(reason, correctable[i]))
             return true;
     }
     return false;

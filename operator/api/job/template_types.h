@@ -1,5 +1,5 @@
 /* Values in a pod template that the resource definition describes, and that are of another kind: without a
- * webhook its schema refuses them, with one they are named beside the other mistakes. Fields that it does not
+ * webhook its schema rejects them, with one they are named beside the other mistakes. Fields that it does not
  * describe are left to the API server's dry run. Pure. */
 #pragma once
 

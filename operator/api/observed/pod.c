@@ -54,7 +54,7 @@ static uint32_t seat_of(const cJSON *metadata)
 {
     bool is_launcher = str_eq(json_str(metadata, "labels/graphcore.ai~1role", ""), ROLE_LAUNCHER);
 
-    uint32_t pod_index = metadata_number(metadata, is_launcher ? "annotations/graphcore.ai~1seat"
+    uint32_t pod_index = metadata_number(metadata, is_launcher ? "annotations/graphcore.ai~1pod-index"
                                                                : "labels/graphcore.ai~1worker");
 
     return pod_index < POD_SEATS_MAX ? pod_index : POD_SEATS_MAX;
@@ -321,7 +321,7 @@ static void read_end(struct pod *pod, const cJSON *metadata)
     is_deleted_while_running = pod->deleting && !has_ended_before(pod, asked_s);
     pod->stopped_while_running =
         is_deleted_while_running || (pod->stopped_s && !has_ended_before(pod, pod->stopped_s));
-    /* The condition comes before the deletion, which may still be refused; the garbage collector's is final.
+    /* The condition comes before the deletion, which may still be rejected; the garbage collector's is final.
      */
     if (!is_deleted_while_running && pod->phase != POD_UNKNOWN)
         pod->disruption = NULL;

@@ -19,7 +19,7 @@ struct record {
     uint32_t instance;
     uint32_t attempt;  /* counts ids used for this instance, from 0 */
     uint32_t run;      /* counts the times its pods were started on it; pods carry it */
-    uint32_t start;    /* counts the starts of its pods over all attempts; agents refuse earlier ones */
+    uint32_t start;    /* counts the starts of its pods over all attempts; agents reject earlier ones */
     uint32_t restarts; /* failures that were answered by a restart, over all attempts of the instance */
     uint32_t workers;  /* worker pods of the instance */
     bool has_launcher; /* and one launcher pod, with the index after theirs */

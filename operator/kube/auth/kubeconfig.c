@@ -180,18 +180,18 @@ static bool take_cluster(const struct place *cluster, struct client_config *ret,
 }
 
 /* Nothing is guessed: without its credentials every request would be anonymous, and the error a riddle. */
-static bool refuse_plugins(const struct place *user, struct err *err)
+static bool reject_plugins(const struct place *user, struct err *err)
 {
-    static const char *const refused[] = {"auth-provider", "username", "as"};
+    static const char *const rejected[] = {"auth-provider", "username", "as"};
 
-    for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        const cJSON *node = json_at(user->node, refused[i]);
+    for (size_t i = 0; i < COUNT_OF(rejected); i++) {
+        const cJSON *node = json_at(user->node, rejected[i]);
 
         if (node != NULL) {
             AUTO(mem)
             char *what = mem_printf("\"%s\" credentials are not supported; use a token (kubectl create "
                                     "token), a token file or a client certificate",
-                                    refused[i]);
+                                    rejected[i]);
             return reject(user, node, err, what);
         }
     }
@@ -259,7 +259,7 @@ static bool run_plugin(const struct place *user, const struct place *cluster, bo
 static bool take_user(const struct place *user, const struct place *cluster, bool may_run,
                       struct client_config *ret, struct err *err)
 {
-    if (!refuse_plugins(user, err))
+    if (!reject_plugins(user, err))
         return false;
     if (json_at(user->node, "exec") != NULL)
         return run_plugin(user, cluster, may_run, ret, err);

@@ -34,7 +34,7 @@ struct kube_call {
     int64_t deadline_ms;
     int64_t sent_us; /* of the try in flight */
     struct retry_state retry;
-    struct err refused; /* while CALL_OVER */
+    struct err rejected; /* while CALL_OVER */
 
     kube_done_fn done;
     void *ctx;
@@ -130,12 +130,12 @@ static void finish(struct kube_call *call, struct kube_response *res)
 static void finish_unsent(struct loop_timer *timer)
 {
     struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
-    struct err refused = call->refused;
+    struct err rejected = call->rejected;
     struct kube_response res = {
-        .err = refused,
-        .denial = refused.kind == ERR_DENIED ? KUBE_DENIAL_LEASE : KUBE_DENIAL_NONE,
+        .err = rejected,
+        .denial = rejected.kind == ERR_DENIED ? KUBE_DENIAL_LEASE : KUBE_DENIAL_NONE,
         .reason = "",
-        .message = refused.msg,
+        .message = rejected.msg,
         .retry_after_ms = -1,
     };
 
@@ -253,7 +253,7 @@ static bool may_send(struct kube_call *call)
         return true;
     if (kube->may_write(kube->gate_ctx))
         return true;
-    err_set(&call->refused, ERR_DENIED, "request not sent: this replica is not the leader");
+    err_set(&call->rejected, ERR_DENIED, "request not sent: this replica is not the leader");
     return false;
 }
 
@@ -304,7 +304,7 @@ static void on_timeout(struct loop_timer *timer)
 {
     struct kube_call *call = CONTAINER_OF(timer, struct kube_call, timer);
 
-    err_set(&call->refused, ERR_TIMEOUT, "request not sent: timed out waiting for earlier requests");
+    err_set(&call->rejected, ERR_TIMEOUT, "request not sent: timed out waiting for earlier requests");
     finish_unsent(timer);
 }
 

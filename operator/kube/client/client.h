@@ -54,7 +54,7 @@ struct kube_request {
 /* Owned by the client; the callback may TAKE body. */
 struct kube_response {
     int http_status; /* 0 when no answer came */
-    cJSON *body;     /* parsed answer, also of refusals; NULL when there was none */
+    cJSON *body;     /* parsed answer, also of rejections; NULL when there was none */
     struct err err;  /* kind ERR_NONE: done. ERR_TIMEOUT and ERR_IO: whether it took effect is unknown */
     enum kube_denial denial;
     const char *reason;  /* of the Status: "Conflict"; "" when none */

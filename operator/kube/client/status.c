@@ -4,7 +4,7 @@
 
 #include "base/core/mem.h"
 
-/* What admission refuses is worth another try when its rules change, whatever status a webhook or a policy
+/* What admission rejects is worth another try when its rules change, whatever status a webhook or a policy
  * gives it: a policy's is 422 unless it says otherwise, a webhook's 400. Every release words the messages of
  * admission webhooks and ValidatingAdmissionPolicies this way. */
 static bool is_admissions(const char *message)

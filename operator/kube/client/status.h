@@ -29,10 +29,10 @@ struct kube_status {
     int64_t retry_after_ms; /* -1 when the server asked for nothing */
 };
 
-/* Reads a refusal. `body` may be NULL or no Status at all: then the kind comes from the HTTP status alone.
+/* Reads a rejection. `body` may be NULL or no Status at all: then the kind comes from the HTTP status alone.
  *   404 NOT_FOUND · 409 AlreadyExists EXISTS, else CONFLICT · 410 GONE · 400, 413, 415, 422 INVALID · 401,
  * 403 DENIED · 408, 504 TIMEOUT · 429, 503 BUSY · any other 4xx INVALID, 5xx IO; but what
- * admission webhooks and policies refuse with one of these two is DENIED */
+ * admission webhooks and policies reject with one of these two is DENIED */
 void kube_status_read(int http_status, const cJSON *body, int64_t retry_after_ms, struct kube_status *ret);
 void kube_status_release(struct kube_status *status);
 

@@ -30,7 +30,7 @@ static bool on_bytes(void *ctx, int status, const char *bytes, size_t len)
     return stream->on_bytes(stream->ctx, bytes, len);
 }
 
-static void read_refusal(const struct http_response *http, struct err *ret_err, int64_t *ret_retry_after_ms)
+static void read_rejection(const struct http_response *http, struct err *ret_err, int64_t *ret_retry_after_ms)
 {
     struct err not_json = {0};
     AUTO(json) cJSON *body = json_parse(http->body, &not_json); /* NULL: only the HTTP status is known */
@@ -50,7 +50,7 @@ static void on_done(void *ctx, const struct http_response *http, const struct er
 
     mem_free(ctx);
     if (failure.kind == ERR_NONE && (http->status < 200 || http->status > 299))
-        read_refusal(http, &failure, &retry_after_ms);
+        read_rejection(http, &failure, &retry_after_ms);
     if (failure.kind != ERR_NONE)
         counters_row(transport_counters(ended.transport), ended.label, ended.plural)->failed++;
     ended.on_end(ended.ctx, &failure, retry_after_ms);

@@ -97,7 +97,7 @@ cJSON *event_body(const struct event *event, const struct events_options *report
     return body;
 }
 
-/* A series counts from two: the API server refuses less. */
+/* A series counts from two: the API server rejects less. */
 cJSON *event_series_patch(unsigned count, int64_t last_micros)
 {
     char time[TIMEFMT_RFC3339_SIZE];

@@ -50,7 +50,7 @@ const struct store_item *store_next(const struct store_item *item);
 const struct store_item *store_first_of(const struct store *store, const char *index_key);
 const struct store_item *store_next_of(const struct store_item *item);
 
-/* Changing. Items without a name are refused (false). */
+/* Changing. Items without a name are rejected (false). */
 bool store_put(struct store *store, const cJSON *item);
 bool store_delete(struct store *store, const cJSON *item); /* a DELETED event: its object is the last state */
 

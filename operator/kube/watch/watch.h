@@ -1,7 +1,7 @@
 /* One kind of object, kept up to date: list, watch, and a store of small views of what is there. Asks for a
  * streaming list first and falls back to pages; items are cut out of the arriving bytes and parsed one at a
- * time. It heals by itself from whatever happens to the connection, the server or the resource version, and
- * never forgets the store while it does.
+ * time. It recovers from errors of the connection and the server and from expired resource versions, and
+ * keeps the store meanwhile.
  *
  * The caller turns an item into a view and owns nothing afterwards: views belong to the store and are freed
  * by view_free. All callbacks run from the loop. Callbacks must not free the watch. on_change is called
@@ -58,7 +58,7 @@ struct watch_counters {
     uint64_t pages;   /* page requests */
     uint64_t streams; /* watch requests */
     uint64_t items;   /* items and events parsed */
-    uint64_t skipped; /* events of unknown type or wrong kind, and items that view refused */
+    uint64_t skipped; /* events of unknown type or wrong kind, and items that view rejected */
     uint64_t expired; /* 410 */
     uint64_t silent;  /* connections ended for silence */
 };

@@ -23,7 +23,7 @@
 static const struct backoff TROUBLE = {.first_ms = 100, .max_ms = 30000};
 
 /* RBAC rules may be repaired and resources installed meanwhile; neither needs frequent retries. */
-static const struct backoff REFUSED = {.first_ms = 1000, .max_ms = 30000};
+static const struct backoff REJECTED = {.first_ms = 1000, .max_ms = 30000};
 static const struct backoff ABSENT = {.first_ms = 500, .max_ms = 10000};
 
 void watch_state_init(struct watch_state *state, const char *kind)
@@ -80,7 +80,7 @@ static void list_again(struct watch_state *state)
 {
     mem_set_str(&state->continue_token, NULL);
     mem_set_str(&state->list_position, NULL);
-    state->phase = state->is_stream_refused ? WATCH_PAGES : WATCH_STREAM_LIST;
+    state->phase = state->is_stream_rejected ? WATCH_PAGES : WATCH_STREAM_LIST;
 }
 
 /* API concepts, "Efficient detection of changes": 410 means list again. The first time immediately, then with
@@ -98,7 +98,7 @@ static int64_t forget_position(struct watch_state *state, const struct watch_inp
 /* The server does not support streaming lists, or never completed one. */
 static int64_t use_pages(struct watch_state *state, const struct watch_input *input, bool forever)
 {
-    state->is_stream_refused = state->is_stream_refused || forever;
+    state->is_stream_rejected = state->is_stream_rejected || forever;
     state->stream_failures = 0;
     list_again(state);
     state->phase = WATCH_PAGES;
@@ -117,7 +117,7 @@ static int64_t after_denial(struct watch_state *state, const struct watch_input 
                             struct watch_output *out)
 {
     if (input->err->code != 401 || state->is_renewed)
-        return back_off(state, &REFUSED, input);
+        return back_off(state, &REJECTED, input);
     state->is_renewed = true;
     out->renew = true;
     return 0;
@@ -130,7 +130,7 @@ static bool is_version_too_large(const struct err *err)
     return err->code == 504 && strstr(err->msg, "Too large resource version") != NULL;
 }
 
-static bool is_stream_refusal(const struct watch_state *state, const struct err *err)
+static bool is_stream_rejection(const struct watch_state *state, const struct err *err)
 {
     return state->phase == WATCH_STREAM_LIST && err->kind == ERR_INVALID && err->code >= 400;
 }
@@ -139,7 +139,7 @@ static int64_t after_failure(struct watch_state *state, const struct watch_input
                              struct watch_output *out)
 {
     state->supports_bookmarks = false;
-    if (is_stream_refusal(state, input->err)) /* no trouble: pages follow */
+    if (is_stream_rejection(state, input->err)) /* no trouble: pages follow */
         return use_pages(state, input, true);
     state->trouble = *input->err;
     if (is_version_too_large(input->err))
@@ -211,15 +211,15 @@ static void on_settled(struct watch_state *state)
 static void on_error_event(struct watch_state *state, const struct watch_input *input, const cJSON *status,
                            struct watch_output *out)
 {
-    struct kube_status refusal;
+    struct kube_status rejection;
     struct watch_input closed = *input;
 
-    kube_status_read(kube_status_code(status), status, -1, &refusal);
-    closed.err = &refusal.err;
-    closed.retry_after_ms = refusal.retry_after_ms;
+    kube_status_read(kube_status_code(status), status, -1, &rejection);
+    closed.err = &rejection.err;
+    closed.retry_after_ms = rejection.retry_after_ms;
     out->finish = true;
     out->wait_ms = after_failure(state, &closed, out);
-    kube_status_release(&refusal);
+    kube_status_release(&rejection);
 }
 
 static bool ends_initial_events(const cJSON *object)

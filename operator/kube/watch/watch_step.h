@@ -28,7 +28,7 @@ struct watch_state {
     char *list_position;  /* of the list whose pages we read */
     char *continue_token; /* NULL: the first page is next */
     bool is_listed;       /* one complete list was read */
-    bool is_stream_refused;
+    bool is_stream_rejected;
     bool needs_full_list;    /* pages expired under us: the next list comes in one piece */
     bool is_renewed;         /* the credentials were read again for this 401 */
     bool was_silent;         /* a proxy may answer without the server */

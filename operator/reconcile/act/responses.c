@@ -71,7 +71,7 @@ static void on_shared_written(struct request *request, const struct watch *watch
 static void on_endpoints_written(struct request *request, struct kube_response *res)
 {
     struct job_cache *cache = execution_job_cache(request->execution);
-    bool pods_are_refused = cache && cache->create_rejected;
+    bool pods_are_rejected = cache && cache->create_rejected;
 
     if (res->err.kind == ERR_NOT_FOUND) /* it was deleted, which the watch will show */
         return;
@@ -81,7 +81,7 @@ static void on_endpoints_written(struct request *request, struct kube_response *
     if (!cache)
         return;
     cache->endpoints_rejected = cache->create_rejected;
-    cache->create_rejected = pods_are_refused;
+    cache->create_rejected = pods_are_rejected;
 }
 
 static void reject_name(const struct request *request, const struct pod *seen)

@@ -96,7 +96,7 @@ static char *name_write(const struct op *op)
     return NULL;
 }
 
-static void note_refused_write(const struct request *request, const struct kube_response *res)
+static void note_rejected_write(const struct request *request, const struct kube_response *res)
 {
     struct job_cache *cache = execution_job_cache(request->execution);
     AUTO(mem) char *write = name_write(&request->op);
@@ -114,7 +114,7 @@ void response_fail(struct request *request, const struct kube_response *res)
     const struct op *op = &request->op;
 
     request->execution->failed = true;
-    note_refused_write(request, res);
+    note_rejected_write(request, res);
     if (res->err.kind == ERR_CONFLICT) /* the watch brings the newer state */
         log_debug("conflict: object has changed", KV("job", request->execution->key),
                   KV("cause", res->err.msg));

@@ -300,7 +300,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
     struct tally tally = {0};
     AUTO(rollout) struct rollout rollout = {0};
     AUTO(mem) char *waits = NULL;
-    bool is_hindered;
+    bool has_rejected_write;
     char *text = NULL;
 
     if (!view->job->has_finalizer) {
@@ -324,14 +324,14 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
     set_verdict(view, status, &tally, &v);
     report_rollout(view, &rollout, waits, &v);
     report_hold(view, plan, &v);
-    is_hindered = verdict_note_rejected_write(view, plan, &v);
+    has_rejected_write = verdict_note_rejected_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))
         plan_event(plan, "RestartPolicyIgnored",
                    "spec.workers.template.spec.restartPolicy is ignored: pods always use Never; set "
                    "spec.restartPolicy to restart the job",
                    true);
-    if (lifetime_limit(view, status, &v, plan) || is_hindered || is_time_to_report(&tally, &v))
+    if (lifetime_limit(view, status, &v, plan) || has_rejected_write || is_time_to_report(&tally, &v))
         status_decide(view, status, &v, plan);
     tally_release(&tally);
     verdict_release(&v);

@@ -231,13 +231,13 @@ static void report_change_after_end(const struct job *job, const cJSON *status, 
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     bool is_expired = lifetime_is_expired(view, status, plan);
-    bool may_be_mended = status_is_rejection(status);
+    bool may_be_corrected = status_is_rejection(status);
     enum keep keep = keep_by_policy(view->job->spec.clean);
     struct job_verdict v = {.reason = json_str(status, "reason", "Completed")};
-    char *text = stop_all(view, keep, may_be_mended ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
+    char *text = stop_all(view, keep, may_be_corrected ? RELEASE_FOR_NOW : RELEASE_FOR_GOOD, plan);
 
     verdict_read_ended(status, &v);
-    decide_leftovers(view, may_be_mended ? &v : NULL, keep, plan, &text);
+    decide_leftovers(view, may_be_corrected ? &v : NULL, keep, plan, &text);
     mem_free(text);
     if (is_expired)
         plan_job_delete(view->job, plan);

@@ -47,34 +47,34 @@ static bool is_quiet(const struct job_view *view, const struct instance_view *in
 }
 
 /* What exists before anything is decided. */
-struct census {
+struct counts {
     uint32_t up; /* instances that run, surge instances included */
     bool all_up, all_stopped;
 };
 
-static struct census take_census(const struct job_view *view, const struct indexset *done,
-                                 const struct indexset *broken, struct rollout *ret)
+static struct counts count_instances(const struct job_view *view, const struct indexset *done,
+                                     const struct indexset *broken, struct rollout *ret)
 {
-    struct census census = {.all_up = true, .all_stopped = true};
+    struct counts counts = {.all_up = true, .all_stopped = true};
 
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool up = is_up(view, inst);
 
-        census.up += up;
+        counts.up += up;
         if (i >= view->instance_count)
             continue;
         if (indexset_has(done, inst->index) || indexset_has(broken, inst->index))
             continue;
         ret->wanted++;
         ret->updated += is_updated(view, inst);
-        census.all_up = census.all_up && up;
+        counts.all_up = counts.all_up && up;
         if (is_outdated(view, inst)) {
             ret->outdated++;
-            census.all_stopped = census.all_stopped && is_quiet(view, inst);
+            counts.all_stopped = counts.all_stopped && is_quiet(view, inst);
         }
     }
-    return census;
+    return counts;
 }
 
 static uint32_t allowed_down(const struct job_view *view, uint32_t wanted)
@@ -88,14 +88,14 @@ static uint32_t allowed_down(const struct job_view *view, uint32_t wanted)
 }
 
 /* Surge instances stay until every instance runs again. */
-static uint32_t wanted_surge(const struct job_view *view, const struct census *census, uint32_t outdated)
+static uint32_t wanted_surge(const struct job_view *view, const struct counts *counts, uint32_t outdated)
 {
     uint32_t wanted = 0;
 
     for (uint32_t s = 0; s < view->surge_count; s++) {
         bool is_there = view->instances[view->instance_count + s].record != NULL;
 
-        if (is_there ? outdated > 0 || !census->all_up : s < outdated)
+        if (is_there ? outdated > 0 || !counts->all_up : s < outdated)
             wanted = s + 1;
     }
     return wanted;
@@ -104,16 +104,16 @@ static uint32_t wanted_surge(const struct job_view *view, const struct census *c
 void rollout_decide(const struct job_view *view, const struct indexset *done, const struct indexset *broken,
                     struct rollout *ret)
 {
-    struct census census;
+    struct counts counts;
     int64_t spare;
 
     *ret = (struct rollout){0};
-    census = take_census(view, done, broken, ret);
+    counts = count_instances(view, done, broken, ret);
     if (view->job->spec.has_launcher) /* its ranks run together or not at all */
         return;
-    ret->surge = wanted_surge(view, &census, ret->outdated);
-    ret->may_start = view->job->spec.strategy != STRATEGY_RECREATE || census.all_stopped;
-    spare = (int64_t)census.up + allowed_down(view, ret->wanted) - ret->wanted;
+    ret->surge = wanted_surge(view, &counts, ret->outdated);
+    ret->may_start = view->job->spec.strategy != STRATEGY_RECREATE || counts.all_stopped;
+    spare = (int64_t)counts.up + allowed_down(view, ret->wanted) - ret->wanted;
     for (size_t i = 0; i < view_all(view); i++) {
         const struct instance_view *inst = &view->instances[i];
         bool is_beside = i >= view->instance_count;

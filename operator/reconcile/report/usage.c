@@ -85,7 +85,7 @@ static void put_trouble(cJSON *item, const struct pool_controller *controller, i
 {
     if (!controller->trouble)
         return; /* it was not requested yet */
-    json_put_str(item, "trouble", controller->trouble);
+    json_put_str(item, "error", controller->trouble);
     json_put_i64(item, "downSeconds", (now_ms - controller->trouble_since_ms) / 1000);
 }
 

@@ -12,7 +12,7 @@ struct reconciler;
  * because namespaces have no quota of IPUs. Caller frees. */
 cJSON *usage_stats(const struct reconciler *reconciler);
 /* {"controllers": [{"name": "host:port", "up": true, "ipus": n, "freeIpus": n, "largestPartition": n},
- * {"name": "host:port", "up": false, "trouble": "a sentence", "downSeconds": n}]}. Caller frees. */
+ * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}. Caller frees. */
 cJSON *usage_controllers(const struct reconciler *reconciler);
 /* How many more partitions of this size could be created now: {"available": true when a V-IPU controller
  * answers, "numOfPartitions": n, "message": "" or the error, "largestPartition": n IPUs}. Caller frees. */

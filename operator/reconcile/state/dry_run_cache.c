@@ -11,7 +11,7 @@ struct dry_run_entry {
     int64_t until_ms; /* the result is valid until then; 0: no result */
     struct dry_run_result result;
     char *text;          /* of that result */
-    unsigned refusals;   /* rejections in a row */
+    unsigned rejections; /* rejections in a row */
     struct strv waiting; /* keys of jobs */
 };
 
@@ -83,9 +83,9 @@ bool dry_run_cache_begin(struct dry_run_cache *cache, const struct job *job)
 static void keep(struct dry_run_entry *entry, const char *fingerprint, struct dry_run_result *result,
                  int64_t now_ms)
 {
-    entry->refusals = result->reason ? entry->refusals + 1 : 0;
+    entry->rejections = result->reason ? entry->rejections + 1 : 0;
     if (result->reason)
-        result->retry_at_ms = now_ms + rejection_backoff_ms(fingerprint, entry->refusals);
+        result->retry_at_ms = now_ms + rejection_backoff_ms(fingerprint, entry->rejections);
     mem_set_str(&entry->text, result->text);
     entry->result = *result;
     entry->result.text = entry->text;

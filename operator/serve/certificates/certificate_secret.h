@@ -1,5 +1,5 @@
-/* The Secret that keeps the webhooks' certificate: what there is to know of it, and its body to be written.
- * What is no base64 counts as empty, which the certificate's own judgement then names. Pure. */
+/* Reads and writes the Secret with the webhooks' certificate. A value that is not base64 counts as empty, and
+ * the validation of the certificate reports it. Pure. */
 #pragma once
 
 #include <stdbool.h>

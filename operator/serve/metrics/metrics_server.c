@@ -79,7 +79,7 @@ static void log_problem_once(struct metrics_server *server, const struct err *er
 {
     if (!server->has_logged_problem)
         log_error("cannot load the /metrics certificate, keeping the previous one",
-                  KV("folder", server->options.certificate_in), KV("cause", err->msg));
+                  KV("directory", server->options.certificate_in), KV("cause", err->msg));
     server->has_logged_problem = true;
 }
 

@@ -3,13 +3,13 @@
 #include "base/core/mem.h"
 #include "base/http/http_client.h"
 
-#define PATIENCE_MS 3000
+#define TIMEOUT_MS 3000
 #define ANSWER_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define MARK "from=standby"
 
 struct leader_proxy {
     struct http_client *http;
-    struct proxied_request *errands;
+    struct proxied_request *requests;
     unsigned count;
 };
 
@@ -21,7 +21,7 @@ struct proxied_request {
     struct http_call *call;
 };
 
-static void errand_free(struct proxied_request *proxied_request)
+static void proxied_request_free(struct proxied_request *proxied_request)
 {
     *proxied_request->link = proxied_request->next;
     if (proxied_request->next)
@@ -30,17 +30,18 @@ static void errand_free(struct proxied_request *proxied_request)
     mem_free(proxied_request);
 }
 
-static struct proxied_request *errand_new(struct leader_proxy *proxy, struct http_server_request *request)
+static struct proxied_request *proxied_request_new(struct leader_proxy *proxy,
+                                                   struct http_server_request *request)
 {
     struct proxied_request *proxied_request = NEW(struct proxied_request);
 
     proxied_request->leader_proxy = proxy;
     proxied_request->request = request;
-    proxied_request->next = proxy->errands;
-    proxied_request->link = &proxy->errands;
+    proxied_request->next = proxy->requests;
+    proxied_request->link = &proxy->requests;
     if (proxied_request->next)
         proxied_request->next->link = &proxied_request->next;
-    proxy->errands = proxied_request;
+    proxy->requests = proxied_request;
     proxy->count++;
     return proxied_request;
 }
@@ -50,7 +51,7 @@ static void on_answer(void *ctx, const struct http_response *res, const struct e
     struct proxied_request *proxied_request = ctx;
     struct http_server_request *request = proxied_request->request;
 
-    errand_free(proxied_request);
+    proxied_request_free(proxied_request);
     if (err->kind != ERR_NONE)
         http_server_replyf(request, 503, "not the leader, and the leader does not respond: %s\n", err->msg);
     else
@@ -75,8 +76,8 @@ void leader_proxy_free(struct leader_proxy *proxy)
     if (!proxy)
         return;
     http_client_free(proxy->http);
-    while (proxy->errands)
-        errand_free(proxy->errands);
+    while (proxy->requests)
+        proxied_request_free(proxy->requests);
     mem_free(proxy);
 }
 
@@ -90,13 +91,13 @@ void leader_proxy_forward(struct leader_proxy *proxy, struct http_server_request
         http_server_replyf(request, 429, "too many requests; retry later\n");
         return;
     }
-    proxied_request = errand_new(proxy, request);
+    proxied_request = proxied_request_new(proxy, request);
     proxied_request->call = http_send(
         proxy->http, &(struct http_request){.method = view->method,
                                             .url = url,
                                             .content_type = view->body.len ? "application/json" : NULL,
                                             .body = view->body,
-                                            .timeout_ms = PATIENCE_MS,
+                                            .timeout_ms = TIMEOUT_MS,
                                             .max_body = ANSWER_MAX_BYTES,
                                             .on_done = on_answer,
                                             .ctx = proxied_request});
@@ -104,14 +105,14 @@ void leader_proxy_forward(struct leader_proxy *proxy, struct http_server_request
 
 void leader_proxy_cancel(struct leader_proxy *proxy, struct http_server_request *request)
 {
-    struct proxied_request *proxied_request = proxy->errands;
+    struct proxied_request *proxied_request = proxy->requests;
 
     while (proxied_request && proxied_request->request != request)
         proxied_request = proxied_request->next;
     if (!proxied_request)
         return;
     http_cancel(proxied_request->call);
-    errand_free(proxied_request);
+    proxied_request_free(proxied_request);
 }
 
 bool leader_proxy_is_forwarded(const struct http_server_request_info *view)

@@ -1,7 +1,9 @@
-/* The operator's pages on plain HTTP: what the kubelet asks - /healthz (is this process well) and /readyz (is
- * it of use) -, what an admin asks - /queue, who waits for IPUs; /controllers, which answer; /partitions,
- * what they have; /loglevel, which can be put -, the read-only pages of the vendor's V-IPU proxy - /health,
- * /stats, /query - and /metrics when everybody may read it. */
+/* The operator's pages on plain HTTP:
+ * - for the kubelet: /healthz (liveness) and /readyz (readiness);
+ * - for an admin: /queue (instances that wait for IPUs), /controllers (V-IPU controllers and their state),
+ *   /partitions, and /loglevel, which PUT changes;
+ * - the read-only pages of the vendor's V-IPU proxy: /health, /stats, /query;
+ * - /metrics, unless it requires authorization. */
 #pragma once
 
 #include <stdint.h>

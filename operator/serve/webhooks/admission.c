@@ -167,7 +167,7 @@ static const char *name_of(const struct admission *admission)
     return json_str(admission->object, "metadata/name", made_from);
 }
 
-static void refuse(cJSON *response, const char *name, const struct strv *problems)
+static void reject(cJSON *response, const char *name, const struct strv *problems)
 {
     cJSON *status = json_put_object(response, "status");
     cJSON *details = json_put_object(status, "details");
@@ -213,7 +213,7 @@ char *admission_verdict(const struct admission *admission, const struct strv *pr
     AUTO(json) cJSON *answer = new_answer(admission, problems->count == 0, &response);
 
     if (problems->count)
-        refuse(response, name_of(admission), problems);
+        reject(response, name_of(admission), problems);
     else
         advise(response, admission, largest_partition);
     return json_print(answer);
@@ -400,8 +400,8 @@ static const char *without_intro(const char *message)
     return intro ? intro + strlen(INTRO) : message;
 }
 
-void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
-                           const cJSON *status, struct strv *problems)
+void admission_add_rejection(const struct admission *admission, enum admission_pods pods,
+                             const cJSON *template, const cJSON *status, struct strv *problems)
 {
     struct reading reading = {.pods = pods,
                               .made = json_at(template, "template/spec"),

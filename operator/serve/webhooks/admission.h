@@ -2,10 +2,10 @@
  *
  * Every mistake is named at once, in the words that the reconciler has for them (operator/api), with what the
  * API server has to say about a pod template. The API server calls the mutating webhook before it looks at
- * the schema and the rules of the resource definition, so that one refuses a job with mistakes that can be
- * found here, and otherwise writes out what a user left open. The validating one judges the job as it will be
- * stored, after other webhooks have changed it. A request that leaves the spec as it is, or whose object is
- * being deleted, is allowed unjudged: what is there must be able to go, whatever is wrong with it. */
+ * the schema and the rules of the resource definition, so that one rejects a job with mistakes that can be
+ * found here, and otherwise writes out what a user left open. The validating one validates the job as it will
+ * be stored, after other webhooks have changed it. A request that does not change the spec, or whose object
+ * is being deleted, is allowed without validation, so that invalid objects can be deleted. */
 #pragma once
 
 #include <stdbool.h>
@@ -59,8 +59,8 @@ enum admission_pods { ADMISSION_WORKERS, ADMISSION_LAUNCHER, ADMISSION_PODS };
 cJSON *admission_pod_template(const struct admission *admission, enum admission_pods pods);
 /* The errors in its response, a Status, about that template; the workers' one comes first, because what a
  * launcher inherits is not reported twice. */
-void admission_add_refusal(const struct admission *admission, enum admission_pods pods, const cJSON *template,
-                           const cJSON *status, struct strv *problems);
+void admission_add_rejection(const struct admission *admission, enum admission_pods pods,
+                             const cJSON *template, const cJSON *status, struct strv *problems);
 /* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
 /* The validating webhook's response, and the mutating one's to a job with problems: allowed without problems,

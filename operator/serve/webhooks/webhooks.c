@@ -136,8 +136,8 @@ static void reply_when_reviewed(struct pending_review *review)
     }
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
         JSON_EACH (status, review->dry_runs[i].rejections)
-            admission_add_refusal(&review->admission, (enum admission_pods)i, review->dry_runs[i].template,
-                                  status, &review->problems);
+            admission_add_rejection(&review->admission, (enum admission_pods)i, review->dry_runs[i].template,
+                                    status, &review->problems);
     }
     reply(review);
 }
@@ -155,21 +155,21 @@ static void log_unreviewed(const struct pending_review *review, const struct err
 static void on_answer(void *ctx, struct kube_response *res)
 {
     struct dry_run *dry_run = ctx;
-    bool refused = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
+    bool rejected = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
     cJSON *mistyped;
 
     dry_run->call = NULL;
-    if (refused && !dry_run->readable)
+    if (rejected && !dry_run->readable)
         dry_run->readable = json_dup(dry_run->template);
-    mistyped = refused ? type_errors_remove(dry_run->readable, res->body) : NULL;
-    if (refused)
+    mistyped = rejected ? type_errors_remove(dry_run->readable, res->body) : NULL;
+    if (rejected)
         json_push_take(dry_run->rejections, mistyped ? mistyped : json_dup(res->body));
     else if (res->err.kind != ERR_NONE)
         log_unreviewed(dry_run->review, &res->err);
     /* Run again to find further errors. */
     if (mistyped)
         send_dry_run(dry_run, "Strict");
-    else if (refused && admission_is_about_unknown_fields(res->body))
+    else if (rejected && admission_is_about_unknown_fields(res->body))
         send_dry_run(dry_run, "Ignore");
     else
         reply_when_reviewed(dry_run->review);

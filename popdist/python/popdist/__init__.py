@@ -123,7 +123,7 @@ def execute_on_instances(
     chosen = sorted(set(instances))
     everybody, me = _popdist.backend_place() if isBackendInitialized() else (getNumInstances(), getInstanceIndex())
     if chosen and not 0 <= chosen[0] <= chosen[-1] < everybody:
-        raise ValueError(f"there are instances 0 to {everybody - 1}, but func is to run on {chosen}")
+        raise ValueError(f"instances must be from 0 to {everybody - 1}, got {chosen}")
     if me not in chosen:
         return None
     if everybody == 1:

@@ -12,7 +12,7 @@ _options = load("popdist.poptorch", "poptorch.options", "PopTorch")
 __all__ = ["Options"]
 
 
-def _refuse(name: str) -> NoReturn:
+def _reject(name: str) -> NoReturn:
     raise RuntimeError(f"Cannot call `{name}` with popdist.poptorch.Options")
 
 
@@ -20,13 +20,13 @@ class _Distributed(_options._DistributedOptions):  # type: ignore[misc,name-defi
     """Says no to what the launcher has decided."""
 
     def disable(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("Distributed.disable")
+        _reject("Distributed.disable")
 
     def setEnvVarNames(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("Distributed.setEnvVarNames")
+        _reject("Distributed.setEnvVarNames")
 
     def configureProcessId(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("Distributed.configureProcessId")
+        _reject("Distributed.configureProcessId")
 
 
 # PopTorch's constructor may call what its users must not.
@@ -56,10 +56,10 @@ class Options(poptorch.Options):  # type: ignore[misc,name-defined]
 
     def useIpuId(self, *args: Any, **kwargs: Any) -> Any:
         if not getattr(_building, "yes", False):
-            _refuse("useIpuId")
+            _reject("useIpuId")
         return super().useIpuId(*args, **kwargs)
 
     def replicationFactor(self, *args: Any, **kwargs: Any) -> Any:
         if not getattr(_building, "yes", False):
-            _refuse("replicationFactor")
+            _reject("replicationFactor")
         return super().replicationFactor(*args, **kwargs)

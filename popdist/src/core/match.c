@@ -8,8 +8,8 @@
 
 #define BUCKETS 1024
 
-struct debt {
-    struct debt *next;
+struct skip {
+    struct skip *next;
     uint32_t instance;
     uint32_t count;
 };
@@ -20,7 +20,7 @@ struct match_entry {
     struct match_entry **at;          /* the pointer to it */
     struct match_op *open;            /* calls of this instance, the oldest first */
     struct match_announcement *early; /* announcements without a call, the oldest first */
-    struct debt *debts;
+    struct skip *skips;
     size_t key_size;
     char key[];
 };
@@ -65,7 +65,7 @@ static struct match_entry **find_entry(struct match *match, const char *key, siz
     return at;
 }
 
-static struct match_entry *meeting_get(struct match *match, const char *key, size_t size)
+static struct match_entry *match_entry_get(struct match *match, const char *key, size_t size)
 {
     struct match_entry **at = find_entry(match, key, size);
     struct match_entry *entry;
@@ -84,7 +84,7 @@ static struct match_entry *meeting_get(struct match *match, const char *key, siz
 
 static void forget_if_empty(struct match_entry *entry)
 {
-    if (entry->open || entry->early || entry->debts)
+    if (entry->open || entry->early || entry->skips)
         return;
     *entry->at = entry->next;
     if (entry->next)
@@ -95,20 +95,20 @@ static void forget_if_empty(struct match_entry *entry)
 void match_free(struct match *match)
 {
     for (size_t i = 0; match && i < BUCKETS; i++) {
-        struct match_entry *entry, *next_meeting;
+        struct match_entry *entry, *next_entry;
 
-        for (entry = match->buckets[i]; entry; entry = next_meeting) {
+        for (entry = match->buckets[i]; entry; entry = next_entry) {
             struct match_announcement *announcement, *next_arrival;
-            struct debt *debt, *next_debt;
+            struct skip *skip, *next_skip;
 
-            next_meeting = entry->next;
+            next_entry = entry->next;
             for (announcement = entry->early; announcement; announcement = next_arrival) {
                 next_arrival = announcement->next;
                 popdist_free(announcement);
             }
-            for (debt = entry->debts; debt; debt = next_debt) {
-                next_debt = debt->next;
-                popdist_free(debt);
+            for (skip = entry->skips; skip; skip = next_skip) {
+                next_skip = skip->next;
+                popdist_free(skip);
             }
             popdist_free(entry);
         }
@@ -153,7 +153,7 @@ static void seat_early(struct match *match, struct match_entry *entry, struct ma
 
 enum popdist_status match_open(struct match *match, struct match_op *op, struct popdist_error *error)
 {
-    struct match_entry *entry = meeting_get(match, op->key, op->key_size);
+    struct match_entry *entry = match_entry_get(match, op->key, op->key_size);
     struct match_op **end;
 
     if (!entry)
@@ -173,14 +173,14 @@ enum popdist_status match_open(struct match *match, struct match_op *op, struct 
 
 static bool consume_late(struct match_entry *entry, uint32_t instance)
 {
-    for (struct debt **at = &entry->debts; *at; at = &(*at)->next) {
-        struct debt *debt = *at;
+    for (struct skip **at = &entry->skips; *at; at = &(*at)->next) {
+        struct skip *skip = *at;
 
-        if (debt->instance != instance)
+        if (skip->instance != instance)
             continue;
-        if (--debt->count == 0) {
-            *at = debt->next;
-            popdist_free(debt);
+        if (--skip->count == 0) {
+            *at = skip->next;
+            popdist_free(skip);
         }
         return true;
     }
@@ -189,19 +189,19 @@ static bool consume_late(struct match_entry *entry, uint32_t instance)
 
 static bool expect_late(struct match_entry *entry, uint32_t instance)
 {
-    struct debt *debt;
+    struct skip *skip;
 
-    for (debt = entry->debts; debt && debt->instance != instance;)
-        debt = debt->next;
-    if (!debt) {
-        debt = popdist_alloc(1, sizeof *debt);
-        if (!debt)
+    for (skip = entry->skips; skip && skip->instance != instance;)
+        skip = skip->next;
+    if (!skip) {
+        skip = popdist_alloc(1, sizeof *skip);
+        if (!skip)
             return false;
-        debt->instance = instance;
-        debt->next = entry->debts;
-        entry->debts = debt;
+        skip->instance = instance;
+        skip->next = entry->skips;
+        entry->skips = skip;
     }
-    debt->count++;
+    skip->count++;
     return true;
 }
 
@@ -254,7 +254,7 @@ static enum popdist_status take_call(struct match *match, struct match_entry *en
 enum popdist_status match_take(struct match *match, const struct wire_message *message, uint32_t instance,
                                struct popdist_error *error)
 {
-    struct match_entry *entry = meeting_get(match, message->key, message->key_size);
+    struct match_entry *entry = match_entry_get(match, message->key, message->key_size);
     enum popdist_status status = POPDIST_OK;
 
     if (!entry)

@@ -1,7 +1,7 @@
 /* Matches the participants of operations. The n-th call of this instance with a key belongs to the n-th
  * announcement of each other participant with that key; which comes first does not matter. Pure.
  *
- * A call that times out before all have announced theirs leaves a debt: the missing participants will still
+ * A call that times out before all have announced theirs leaves a skip: the missing participants will still
  * announce theirs, and that announcement must not be matched with a later call. */
 #ifndef POPDIST_MATCH_H
 #define POPDIST_MATCH_H

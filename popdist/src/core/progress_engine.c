@@ -225,9 +225,9 @@ static enum popdist_status step_posts(struct progress_engine *progress, bool *mo
 /* The call is done, successfully or not. */
 static void finish(struct progress_engine *progress, struct call *call)
 {
-    bool debris = call->status && (call_left_unmatched_data(call) || call->is_lost);
+    bool leaves_data = call->status && (call_left_unmatched_data(call) || call->is_lost);
 
-    if (debris && !progress->broken.status)
+    if (leaves_data && !progress->broken.status)
         progress->broken = *call->error;
     end_call(progress, call);
 }

@@ -14,29 +14,29 @@
 #define TURNS_PER_LOOK 16
 #define SPIN_TURNS 1000   /* without a pause: shorter waits are cheaper than a pause */
 #define YIELD_TURNS 20000 /* with sched_yield; then sleeping */
-#define NAP_TURNS 21000   /* first short, then long: a long wait tolerates some latency */
-#define NAP_US 100
-#define LONG_NAP_US 1000
-#define KEEPER_NAP_US 5000
-#define KEEPER_NAPS 200 /* after the last message: as long as setting up a connection may take */
+#define SHORT_WAITS 21000 /* first short, then long: a long wait tolerates some latency */
+#define POLL_WAIT_US 100
+#define LONG_POLL_WAIT_US 1000
+#define BACKGROUND_WAIT_US 5000
+#define BACKGROUND_PASSES 200 /* after the last message: as long as setting up a connection may take */
 #define FOREVER_MS (INT64_MAX / 2)
-#define IDLE_NAP_US 100000 /* afterwards: others may time out and ask for this instance's vote */
+#define IDLE_WAIT_US 100000 /* afterwards: others may time out and ask for this instance's vote */
 
 struct engine {
     struct progress_engine progress_engine;
     uint32_t instances, index;
     pthread_mutex_t lock; /* of everything below, and of the progress engine */
     atomic_uint wanting;  /* threads that want the lock while another one drives */
-    pthread_cond_t napping;
-    bool driving;
+    pthread_cond_t poll_wait;
+    bool is_polling;
     int64_t timeout_ms;
     int64_t now_ms;
     unsigned turns;
-    pthread_t keeper;
-    pthread_cond_t keeper_wake;
-    uint32_t keeper_naps; /* how many more passes */
+    pthread_t background;
+    pthread_cond_t background_wake;
+    uint32_t background_passes; /* how many more passes */
     bool stopping;
-    struct entry *debris; /* ended while the backend used their memory */
+    struct entry *abandoned; /* ended while the backend used their memory */
     struct engine *next_unclean;
 };
 
@@ -126,7 +126,7 @@ static void progress_until_done(struct engine *engine, const struct entry *mine)
 {
     unsigned idle = 0;
 
-    engine->driving = true;
+    engine->is_polling = true;
     while (mine->call.state != CALL_DONE) {
         idle = turn(engine) ? 0 : idle + 1;
         if (mine->call.state == CALL_DONE)
@@ -134,9 +134,9 @@ static void progress_until_done(struct engine *engine, const struct entry *mine)
         if (atomic_load(&engine->wanting) || (idle > SPIN_TURNS && idle < YIELD_TURNS))
             yield_lock(engine);
         else if (idle >= YIELD_TURNS)
-            cond_wait_us(engine, &engine->napping, idle < NAP_TURNS ? NAP_US : LONG_NAP_US);
+            cond_wait_us(engine, &engine->poll_wait, idle < SHORT_WAITS ? POLL_WAIT_US : LONG_POLL_WAIT_US);
     }
-    engine->driving = false;
+    engine->is_polling = false;
     if (engine->progress_engine.calls)
         (void)pthread_cond_signal(&((struct entry *)engine->progress_engine.calls)->done);
 }
@@ -144,7 +144,7 @@ static void progress_until_done(struct engine *engine, const struct entry *mine)
 static void wait_for(struct engine *engine, struct entry *entry)
 {
     while (entry->call.state != CALL_DONE) {
-        if (!engine->driving) {
+        if (!engine->is_polling) {
             progress_until_done(engine, entry);
             continue;
         }
@@ -158,9 +158,9 @@ static void wait_for(struct engine *engine, struct entry *entry)
 
 static void wake_background(struct engine *engine)
 {
-    if (!engine->keeper_naps)
-        (void)pthread_cond_signal(&engine->keeper_wake);
-    engine->keeper_naps = KEEPER_NAPS;
+    if (!engine->background_passes)
+        (void)pthread_cond_signal(&engine->background_wake);
+    engine->background_passes = BACKGROUND_PASSES;
 }
 
 static void *background_thread(void *argument)
@@ -169,15 +169,16 @@ static void *background_thread(void *argument)
 
     (void)pthread_mutex_lock(&engine->lock);
     while (!engine->stopping) {
-        if (!engine->driving) {
+        if (!engine->is_polling) {
             while (turn(engine) && !atomic_load(&engine->wanting))
-                engine->keeper_naps = KEEPER_NAPS;
+                engine->background_passes = BACKGROUND_PASSES;
             /* Unfinished sends are driven as long as that can help. */
-            if (engine->keeper_naps > 1 || !engine->progress_engine.posts ||
+            if (engine->background_passes > 1 || !engine->progress_engine.posts ||
                 engine->progress_engine.broken.status)
-                engine->keeper_naps -= engine->keeper_naps > 0;
+                engine->background_passes -= engine->background_passes > 0;
         }
-        cond_wait_us(engine, &engine->keeper_wake, engine->keeper_naps ? KEEPER_NAP_US : IDLE_NAP_US);
+        cond_wait_us(engine, &engine->background_wake,
+                     engine->background_passes ? BACKGROUND_WAIT_US : IDLE_WAIT_US);
     }
     leave(engine);
     return NULL;
@@ -194,9 +195,9 @@ enum popdist_status engine_new(const struct link *link, int64_t timeout_ms, stru
     engine->index = link->backend->index(link->self);
     engine->timeout_ms = timeout_ms;
     if (progress_engine_init(&engine->progress_engine, link, wake, engine, error) ||
-        pthread_mutex_init(&engine->lock, NULL) || !init_cond(&engine->napping) ||
-        !init_cond(&engine->keeper_wake) ||
-        pthread_create(&engine->keeper, NULL, background_thread, engine)) {
+        pthread_mutex_init(&engine->lock, NULL) || !init_cond(&engine->poll_wait) ||
+        !init_cond(&engine->background_wake) ||
+        pthread_create(&engine->background, NULL, background_thread, engine)) {
         progress_engine_release(&engine->progress_engine);
         popdist_free(engine);
         return fail(error, POPDIST_NO_MEMORY, "not enough memory, or too many threads, to start");
@@ -227,13 +228,13 @@ enum popdist_status engine_free(struct engine *engine, bool *ret_clean, struct p
                     engine->progress_engine.calls->subject);
     }
     engine->stopping = true;
-    (void)pthread_cond_signal(&engine->keeper_wake);
+    (void)pthread_cond_signal(&engine->background_wake);
     leave(engine);
-    (void)pthread_join(engine->keeper, NULL);
+    (void)pthread_join(engine->background, NULL);
     *ret_clean = !engine->progress_engine.broken.status;
     progress_engine_release(&engine->progress_engine);
-    (void)pthread_cond_destroy(&engine->keeper_wake);
-    (void)pthread_cond_destroy(&engine->napping);
+    (void)pthread_cond_destroy(&engine->background_wake);
+    (void)pthread_cond_destroy(&engine->poll_wait);
     (void)pthread_mutex_destroy(&engine->lock);
     if (*ret_clean)
         popdist_free(engine);
@@ -320,8 +321,8 @@ static enum popdist_status run_entry(struct engine *engine, struct entry *entry,
     wake_background(engine);
     keeps = call_left_unmatched_data(&entry->call);
     if (keeps) {
-        entry->next = engine->debris;
-        engine->debris = entry;
+        entry->next = engine->abandoned;
+        engine->abandoned = entry;
     }
     leave(engine);
     if (!keeps)

@@ -1,4 +1,4 @@
-"""The IPUJob resource definition on a real API server: what it accepts, keeps, explains and refuses."""
+"""The IPUJob resource definition on a real API server: what it accepts, keeps, explains and rejects."""
 
 import copy
 import json
@@ -184,7 +184,7 @@ def test_unknown_pod_fields_are_kept_at_every_level(api, namespace):
 
 
 def test_unknown_fields_of_the_job_itself_are_kept_for_the_webhook(api, namespace):
-    """An API server that refused them would name no other mistake."""
+    """An API server that rejected them would name no other mistake."""
     created(api, namespace, job(ipusPerJobInstnace=4))
     made = created(api, namespace, job("nested", restartPolicy={"type": "Never", "backoff": 1}, workers=workers(replics=2)))
     assert (made["spec"]["restartPolicy"]["backoff"], made["spec"]["workers"]["replics"]) == (1, 2)
@@ -337,7 +337,7 @@ def test_every_field_has_a_description():
     assert missing == []
 
 
-# ---- what it refuses -----------------------------------------------------------------------------------------------
+# ---- what it rejects -----------------------------------------------------------------------------------------------
 
 NOT_DIGITS = "must be a whole number from 1 to 65536, written in digits"
 NOT_WORKERS = "must be a whole number from 1 to 4096, written in digits"
@@ -349,7 +349,7 @@ TWO_COUNTS = "workers.replicas must equal workersPerJobInstance"
 BAD_CODES = "must be a comma-separated list of exit codes (0 to 255)"
 BAD_STEP = "must be a number such as 1 or a percentage such as 25%"
 
-REFUSED = [
+REJECTED = [
     *[(f"size {size!r}", job(ipusPerJobInstance=size), NOT_DIGITS)
       for size in [0, -4, 65537, 99999, 100000, "0", "-4", "", "four", "4.0", " 4", "4Gi", "04", "9" * 400]],
     *[(f"size {size!r}", job(ipusPerJobInstance=size), NOT_A_SIZE) for size in [3, "12", 63, 65, 96, 100]],
@@ -418,8 +418,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("bad, says", [row[1:] for row in REFUSED], ids=[row[0][:40] for row in REFUSED])
-def test_refused_with_a_sentence(api, namespace, bad, says):
+@pytest.mark.parametrize("bad, says", [row[1:] for row in REJECTED], ids=[row[0][:40] for row in REJECTED])
+def test_rejected_with_a_sentence(api, namespace, bad, says):
     done = api.create(bad, namespace)
     assert done.returncode != 0
     assert says in done.stderr
@@ -481,7 +481,7 @@ def test_what_means_the_same_may_be_written_differently(api, namespace):
 
 
 def test_every_rule_of_the_definition_has_a_case_here():
-    output = [row[-1] for row in REFUSED + IMMUTABLE]
+    output = [row[-1] for row in REJECTED + IMMUTABLE]
     untested = [message for message in set(messages(SCHEMA)) if not any(part in message for part in output)]
     assert untested == []
 
@@ -499,8 +499,8 @@ def judged(*cases):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_operator_refuses_what_the_definition_refuses():
-    rows = [row for row in REFUSED if row[0] not in ACCEPTED]
+def test_the_operator_rejects_what_the_definition_rejects():
+    rows = [row for row in REJECTED if row[0] not in ACCEPTED]
     accepted = [row[0] for row, problems in zip(rows, judged(*[row[1:2] for row in rows])) if not problems]
     assert accepted == []
     pairs = [(job(**before), {**job(**before), "spec": patched(job(**before)["spec"], change)}) for _, before, change, _ in IMMUTABLE]
@@ -514,7 +514,7 @@ def field_of(problem):
 
 
 def test_both_name_the_same_field(api, namespace):
-    rows = [row for row in REFUSED if row[0] not in ACCEPTED]
+    rows = [row for row in REJECTED if row[0] not in ACCEPTED]
     for (name, bad, _), problems in zip(rows, judged(*[row[1:2] for row in rows])):
         output = api.create(bad, namespace).stderr
         wanted = {field_of(problem) for problem in problems}
@@ -544,7 +544,7 @@ def test_the_operator_accepts_what_the_definition_accepts(api, namespace):
         assert (done.returncode, problems) == (0, []), f"{made}: {done.stderr}"
 
 
-def test_what_only_the_operator_refuses_is_about_two_templates_its_own_names_or_a_flood():
+def test_what_only_the_operator_rejects_is_about_two_templates_its_own_names_or_a_flood():
     two = workers({"spec": {"containers": [{"name": "a", "args": ["b"]}]}})
     own = {"spec": {"containers": [{"name": "a", "command": ["b"]}]}}
     many = job(ipusPerJobInstance=2048, workersPerJobInstance=2048, launcher={"command": ["a"]})

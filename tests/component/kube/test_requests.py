@@ -17,7 +17,7 @@ def answer(code, body=CREATED, **headers):
     return lambda exchange: exchange.reply(code, body, headers)
 
 
-def refuse(code, reason="", headers=(), message="", **details):
+def reject(code, reason="", headers=(), message="", **details):
     return lambda exchange: exchange.status(code, reason, message, headers, **details)
 
 
@@ -40,14 +40,14 @@ def test_a_request_carries_what_the_server_needs(server, probe_of):
 
 
 def test_429_is_repeated_even_for_a_post(server, probe_of):
-    server.script(*[refuse(429, headers={"Retry-After": "1"})] * 2, answer(201))
+    server.script(*[reject(429, headers={"Retry-After": "1"})] * 2, answer(201))
     output = probe_of(server, "-n", "n", *BODY, "send", "POST", "configmaps").end()
     assert "http 201 kind none" in output and number(output, "configmaps") == 3
     assert server.seen[1].at - server.seen[0].at >= 0.999  # the loop counts whole milliseconds
 
 
 def test_patience_has_an_end(server, probe_of):
-    server.always(refuse(429, headers={"Retry-After": "1"}))
+    server.always(reject(429, headers={"Retry-After": "1"}))
     output = probe_of(server, "-n", "n", "--timeout-ms", "2500", *BODY, "send", "POST", "configmaps").end()
     assert "http 429 kind busy" in output
     assert 2 <= len(server.seen) <= 3
@@ -73,13 +73,13 @@ def test_only_what_may_be_done_twice_is_repeated_over_a_broken_connection(server
 
 
 def test_a_write_that_was_done_but_not_answered_is_found_by_its_name(server, probe_of):
-    server.script(cut, refuse(409, "AlreadyExists", message="there is one"))
+    server.script(cut, reject(409, "AlreadyExists", message="there is one"))
     output = probe_of(server, "-n", "n", *BODY, "--retry-post", "send", "POST", "configmaps").end()
     assert "http 409 kind exists" in output and len(server.seen) == 2
 
 
 def test_an_event_whose_creation_was_not_answered_is_not_counted_twice(server, probe_of):
-    server.script(cut, refuse(409, "AlreadyExists", message="there is one"))
+    server.script(cut, reject(409, "AlreadyExists", message="there is one"))
     output = probe_of(server, "-n", "n", "event", "job", "Waiting", "no IPUs").end()
     assert "dropped 0" in output and [seen.method for seen in server.seen] == ["POST", "POST"]
 
@@ -90,19 +90,19 @@ def test_an_answer_that_does_not_come_is_an_unknown_outcome(server, probe_of):
     assert len(server.seen) == 1
 
 
-def test_a_refused_token_is_read_again_once(server, probe_of, tmp_path):
+def test_a_rejected_token_is_read_again_once(server, probe_of, tmp_path):
     token = tmp_path / "token"
     token.write_text("old")
 
-    def refuse_old(exchange):
+    def reject_old(exchange):
         token.write_text("new")
         exchange.status(401, "Unauthorized", "who are you")
 
     kubeconfig = kubeconfig_for(server, tmp_path, f'tokenFile: "{token}"')
-    server.script(refuse_old, answer(200))
+    server.script(reject_old, answer(200))
     assert "http 200" in probe_of(kubeconfig, "-n", "n", "send", "GET", "configmaps", "a").end()
     assert server.seen[1].headers["Authorization"] == "Bearer new"
-    server.always(refuse_old)
+    server.always(reject_old)
     output = probe_of(kubeconfig, "-n", "n", "send", "GET", "configmaps", "a").end()
     assert "http 401 kind denied denial credentials" in output and len(server.seen) == 4
 
@@ -147,7 +147,7 @@ def test_a_garbled_success_is_an_unknown_outcome(server, probe_of):
     assert "http 201 kind input/output" in output
 
 
-def test_an_endless_answer_is_refused(server, probe_of):
+def test_an_endless_answer_is_rejected(server, probe_of):
     def flood(exchange):
         exchange.stream()
         while True:
@@ -160,7 +160,7 @@ def test_an_endless_answer_is_refused(server, probe_of):
 
 def test_every_cause_reaches_the_user(server, probe_of):
     causes = [{"field": f"spec.f{i}", "message": f"cause {i} is bad"} for i in range(20)]
-    server.script(refuse(422, "Invalid", message="is invalid", causes=causes))
+    server.script(reject(422, "Invalid", message="is invalid", causes=causes))
     output = probe_of(server, "-n", "n", *BODY, "send", "POST", "configmaps").end()
     assert "spec.f0: cause 0 is bad" in output and "spec.f19: cause 19 is bad" in output
 
@@ -183,7 +183,7 @@ def test_an_event_is_written_once_however_often_it_happens(server, probe_of):
 
 
 def test_an_event_from_before_a_restart_becomes_a_series(server, probe_of):
-    server.script(refuse(409, "AlreadyExists"), answer(200))
+    server.script(reject(409, "AlreadyExists"), answer(200))
     output = probe_of(server, "-n", "n", "event", "job", "Waiting", "no IPUs").end()
     assert "dropped 0" in output
     post, patch = server.seen

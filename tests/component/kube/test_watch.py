@@ -48,7 +48,7 @@ def then(*events, end=None):
     return step
 
 
-def refused(code, reason="", headers=(), message=""):
+def rejected(code, reason="", headers=(), message=""):
     return lambda exchange: exchange.status(code, reason, message, headers)
 
 
@@ -149,7 +149,7 @@ def test_a_silent_peer_is_left(server, probe_of):
 
 
 def test_an_answer_without_an_event_ends_the_trouble_of_a_connection(server, watching):
-    probe = watching(then(end="cut"), refused(503), lambda exchange: exchange.stream().hold())
+    probe = watching(then(end="cut"), rejected(503), lambda exchange: exchange.stream().hold())
     probe.wait("^trouble")
     third = server.wait_for(3)
     probe.wait("^well")
@@ -168,7 +168,7 @@ def test_an_answer_does_not_end_the_trouble_of_a_silence(server, probe_of):
 
 
 def test_a_busy_server_is_given_the_time_it_asks_for(server, watching):
-    probe = watching(then(end="cut"), refused(429, "TooManyRequests", {"Retry-After": "2"}), listed())
+    probe = watching(then(end="cut"), rejected(429, "TooManyRequests", {"Retry-After": "2"}), listed())
     probe.wait("^trouble")
     third = server.wait_for(3)
     assert third.at - server.seen[1].at >= 1.999  # as above
@@ -177,8 +177,8 @@ def test_a_busy_server_is_given_the_time_it_asks_for(server, watching):
     assert number(probe.stop(), "lists") == 1
 
 
-def test_many_refusals_lose_nothing_and_list_nothing(server, watching):
-    probe = watching(then(end="cut"), *[refused(503)] * 4, *[refused(500)] * 2, listed(config_map("b", 11)))
+def test_many_rejections_lose_nothing_and_list_nothing(server, watching):
+    probe = watching(then(end="cut"), *[rejected(503)] * 4, *[rejected(500)] * 2, listed(config_map("b", 11)))
     probe.wait("change n/b")
     assert not any(is_list(exchange) for exchange in server.seen[1:])
     gaps = [b.at - a.at for a, b in zip(server.seen[1:], server.seen[2:])]
@@ -237,7 +237,7 @@ def test_a_web_page_instead_of_an_api_completes_nothing(server, probe_of):
 
 def test_a_server_without_streaming_lists_is_asked_for_pages(server, watching):
     probe = watching(
-        refused(422, "Invalid", message="sendInitialEvents is forbidden"),
+        rejected(422, "Invalid", message="sendInitialEvents is forbidden"),
         lambda exchange: exchange.reply(200, page(20, [config_map("a", 1), config_map("b", 2)], "t1")),
         lambda exchange: exchange.reply(200, page(20, [config_map("c", 3)])),
         lambda exchange: exchange.stream().event("DELETED", config_map("b", 21, "end")).hold(),
@@ -254,9 +254,9 @@ def test_a_server_without_streaming_lists_is_asked_for_pages(server, watching):
 
 def test_pages_that_expire_are_read_in_one_piece(server, watching):
     probe = watching(
-        refused(400),
+        rejected(400),
         lambda exchange: exchange.reply(200, page(20, [config_map("gone", 1)], "t1")),
-        refused(410, "Expired"),
+        rejected(410, "Expired"),
         lambda exchange: exchange.reply(200, page(30, [config_map("a", 1)])),
     )
     probe.wait("change n/gone uid-gone x > - unseen")
@@ -268,7 +268,7 @@ def test_pages_that_expire_are_read_in_one_piece(server, watching):
 def test_a_page_that_breaks_off_is_asked_again(watching):
     whole = json.dumps(page(20, [config_map("a", 1), config_map("b", 2)])).encode()
     probe = watching(
-        refused(400),
+        rejected(400),
         lambda exchange: exchange.stream().raw(whole[:200]).cut(),
         lambda exchange: exchange.reply(200, whole),
     )
@@ -279,7 +279,7 @@ def test_a_page_that_breaks_off_is_asked_again(watching):
 def test_a_list_without_a_version_is_asked_for_again(server, watching):
     nowhere = {**page(20, [config_map("a", 1)]), "metadata": {}}
     probe = watching(
-        refused(400),
+        rejected(400),
         lambda exchange: exchange.reply(200, nowhere),
         lambda exchange: exchange.reply(200, page(30, [config_map("a", 1), config_map("b", 2)])),
         lambda exchange: exchange.stream().hold(),
@@ -299,15 +299,15 @@ def test_a_streamed_list_without_end_falls_back_to_pages(server, watching):
     assert server.wait_for(2).at - server.seen[0].at >= 9
 
 
-def test_a_refused_token_is_read_again(server, probe_of, tmp_path):
+def test_a_rejected_token_is_read_again(server, probe_of, tmp_path):
     token = tmp_path / "token"
     token.write_text("old\n")
 
-    def refuse(exchange):
+    def reject(exchange):
         token.write_text("new\n")
         exchange.status(401, "Unauthorized")
 
-    server.script(refuse, listed(config_map("a", 1)))
+    server.script(reject, listed(config_map("a", 1)))
     probe = probe_of(kubeconfig_for(server, tmp_path, f'tokenFile: "{token}"'), "watch", "configmaps")
     probe.wait("synced 1")
     assert [exchange.headers["Authorization"] for exchange in server.seen] == ["Bearer old", "Bearer new"]
@@ -328,12 +328,12 @@ def test_a_new_ca_needs_no_restart(probe_of, tmp_path):
     ca = tmp_path / "ca.crt"
     ca.write_text(Path(f"{old}.crt").read_text())
 
-    def refuse(exchange):
+    def reject(exchange):
         ca.write_text(Path(f"{new}.crt").read_text())
         exchange.status(401, "Unauthorized")
 
     first = ScriptedServer(certificate=old)
-    first.script(then(end="cut"), refuse)
+    first.script(then(end="cut"), reject)
     probe = probe_of(kubeconfig_for(first, tmp_path, ca=ca), "watch", "configmaps")
     probe.wait("synced 1")
     first.wait_for(2)
@@ -349,7 +349,7 @@ def test_a_new_ca_needs_no_restart(probe_of, tmp_path):
 
 @pytest.mark.parametrize("code, reason", [(403, "Forbidden"), (404, "NotFound")])
 def test_what_may_be_repaired_later_is_asked_again_slowly(server, watching, code, reason):
-    probe = watching(refused(code, reason), refused(code, reason), listed(config_map("a", 1)))
+    probe = watching(rejected(code, reason), rejected(code, reason), listed(config_map("a", 1)))
     probe.wait("^trouble")
     probe.wait("synced 1")
     probe.wait("^well")
@@ -375,7 +375,7 @@ def test_a_long_list_never_exists_as_a_whole_and_never_holds_the_loop(server, pr
     items = [dict(config_map(f"pod-{i}", i, str(i)), annotations=padding) for i in range(10_000)]
     whole = json.dumps(page(20_000, items)).encode()
     assert len(whole) > 30_000_000
-    server.script(refused(400), lambda exchange: exchange.reply(200, whole))
+    server.script(rejected(400), lambda exchange: exchange.reply(200, whole))
     probe = probe_of(server, "--quiet", "watch", "configmaps")
     probe.wait("synced 10000")
     output = probe.stop()

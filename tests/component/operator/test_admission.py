@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from kube_api import Refused
+from kube_api import Rejected
 from operator_program import Operator
 from ports import free_port
 from waiting import until
@@ -56,8 +56,8 @@ class Webhooks:
         """What the API server says to a new job; "" if it is not even filled in."""
         try:
             filled = create(self, job("trial-of-webhooks", **spec), "?dryRun=All")["spec"].get("cleanPodPolicy")
-        except Refused as refused:
-            return refused.body["message"]
+        except Rejected as rejected:
+            return rejected.body["message"]
         return "filled in" if filled else ""
 
     def until_asked(self):
@@ -135,16 +135,16 @@ def well_judged(operator, judge):
 
 
 def causes(webhooks, body, webhook="vipujob"):
-    """What is wrong with it, by field. A job whose mistakes the API server would find is refused by the mutating webhook."""
-    def refusal():
+    """What is wrong with it, by field. A job whose mistakes the API server would find is rejected by the mutating webhook."""
+    def rejection():
         try:
             return create(webhooks, body, "?dryRun=All") and None
-        except Refused as refused:
-            return refused
-    refused = well_judged(webhooks.world.operator, refusal)
-    assert refused and refused.status == 422
-    assert f'admission webhook "{webhook}.graphcore.ai" denied the request' in refused.body["message"]
-    return {cause["field"]: cause["message"] for cause in refused.body["details"]["causes"]}
+        except Rejected as rejected:
+            return rejected
+    rejected = well_judged(webhooks.world.operator, rejection)
+    assert rejected and rejected.status == 422
+    assert f'admission webhook "{webhook}.graphcore.ai" denied the request' in rejected.body["message"]
+    return {cause["field"]: cause["message"] for cause in rejected.body["details"]["causes"]}
 
 
 def test_defaults_are_filled_in_and_given_values_stay(webhooks):
@@ -165,7 +165,7 @@ def test_the_same_applied_again_changes_nothing(webhooks):
 
 
 def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
-    """Without the webhook a field that no job has is the decoder's to refuse, then a type the schema's, then a rule CEL's; only
+    """Without the webhook a field that no job has is the decoder's to reject, then a type the schema's, then a rule CEL's; only
     then are pods and environments judged."""
     bad = pod_template({"name": "train", "command": "train", "imaeg": "typo", "env": [
         {"name": "A", "value": 1}, {"name": "IPUOF_VIPU_API_PARTITION_ID", "value": "mine"}], "resources": {"limits": {
@@ -191,12 +191,12 @@ def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
     }
 
 
-def test_a_change_is_refused_with_all_of_its_mistakes(webhooks):
+def test_a_change_is_rejected_with_all_of_its_mistakes(webhooks):
     create(webhooks, job("changed"))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as rejected:
         webhooks.api.patch("ipujobs", webhooks.world.ns, "changed", {"spec": {
             "ipusPerJobInstance": "8", "jobInstances": -1, "suspnd": True, "managedBy": "example.com/other"}})
-    assert {cause["field"] for cause in refused.value.body["details"]["causes"]} == {
+    assert {cause["field"] for cause in rejected.value.body["details"]["causes"]} == {
         "spec.ipusPerJobInstance", "spec.jobInstances", "spec.suspnd", "spec.managedBy"}
 
 
@@ -316,7 +316,7 @@ def test_quota_accounts_and_pod_security_are_not_judged(webhooks):
 
 @pytest.mark.parametrize("length, body, status", [
     (2, b"{}", 400), (9, b"no JSON {", 400), (8_000_000, b"", 413), (1_000_000_000_000, b"", 413)])
-def test_what_is_no_review_is_refused(webhooks, length, body, status):
+def test_what_is_no_review_is_rejected(webhooks, length, body, status):
     with webhooks.connection() as connection:
         connection.putrequest("POST", VALIDATE)
         connection.putheader("Content-Length", str(length))
@@ -325,18 +325,18 @@ def test_what_is_no_review_is_refused(webhooks, length, body, status):
     assert webhooks.verdict({})["allowed"] is False
 
 
-def test_a_job_that_is_nested_too_deep_is_refused_with_the_reason(webhooks, monkeypatch):
+def test_a_job_that_is_nested_too_deep_is_rejected_with_the_reason(webhooks, monkeypatch):
     text = json.dumps(job(template=pod_template(more="deep"))).replace('"deep"', '{"in":' * 1100 + "1" + "}" * 1100)
     monkeypatch.setattr(json, "dumps", lambda body: text)  # which does not go so deep itself
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as rejected:
         create(webhooks, {})
-    assert "or nested deeper than 1000" in refused.value.body["message"]
+    assert "or nested deeper than 1000" in rejected.value.body["message"]
 
 
-def test_a_job_of_too_many_values_is_refused_with_their_number(webhooks):
-    with pytest.raises(Refused) as refused:
+def test_a_job_of_too_many_values_is_rejected_with_their_number(webhooks):
+    with pytest.raises(Rejected) as rejected:
         create(webhooks, job("many", pod_template(container(args=[""] * 100_000))), "?dryRun=All")
-    assert "the job is too large: its AdmissionReview has 100" in refused.value.body["message"]
+    assert "the job is too large: its AdmissionReview has 100" in rejected.value.body["message"]
     assert create(webhooks, job("some", pod_template(container(args=[""] * 20_000))), "?dryRun=All")
 
 
@@ -456,9 +456,9 @@ def test_without_an_operator_nothing_but_ipujobs_waits(webhooks):
     api.patch("ipujobs", ns, "going", {"metadata": {"finalizers": ["example.com/held"]}})
     webhooks.world.operator.kill()
     webhooks.trust(base64.b64encode(base64.b64decode(api.server.ca)).decode())
-    with pytest.raises(Refused) as refused:
-        create(webhooks, job("refused"))
-    assert "mipujob.graphcore.ai" in refused.value.body["message"]
+    with pytest.raises(Rejected) as rejected:
+        create(webhooks, job("rejected"))
+    assert "mipujob.graphcore.ai" in rejected.value.body["message"]
     api.create("configmaps", ns, {"metadata": {"name": "unrelated"}})
     api.patch("ipujobs", ns, "going", {"metadata": {"labels": {"a": "b"}}})
     api.delete("ipujobs", ns, "going")

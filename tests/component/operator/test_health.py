@@ -114,11 +114,11 @@ def test_a_standby_that_cannot_read_the_lease_is_not_ready(world, vipu, tmp_path
     second = Operator(tmp_path / "second", *flags).start()
     world.keep(second, second.kill)
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it stands by", tell=second.tail)
-    api.refuses = lambda seen: seen.is_lease
+    api.rejects = lambda seen: seen.is_lease
     unknown = (503, "no known leader: cannot read or acquire the lease\n")
     until(lambda: second.ask("/readyz") == unknown, "it is not ready", tell=second.tail)
     assert second.health("/healthz") == first.health("/readyz") == 200, "to start it again would not help"
-    api.refuses = lambda seen: False
+    api.rejects = lambda seen: False
     until(lambda: second.ask("/readyz") == (200, "ok\n"), "it is ready again", tell=second.tail)
     log = second.log()
     assert log.count("lease request failed, retrying") == log.count("lease requests recovered") == 1, "once for each"
@@ -137,24 +137,24 @@ def test_a_leader_without_watch_events_reports_it_and_stays_ready(world, vipu):
     api = world.make_api_proxy()
     operator = world.start_operator(vipu.address, proxy=api)
     assert seconds_blind(operator, "nodes") == 0
-    api.refuses = lambda seen: seen.path.endswith("/nodes")
+    api.rejects = lambda seen: seen.path.endswith("/nodes")
     api.hang_up_streams()
     until(lambda: seconds_blind(operator, "nodes") > 0, "its age is told", tell=world.tell)
     assert operator.health("/readyz") == 200
     operator.until_logged("watch failed, retrying resource=nodes")
-    api.refuses = lambda seen: False
+    api.rejects = lambda seen: False
     operator.until_logged("watch recovered resource=nodes")
     assert seconds_blind(operator, "nodes") == 0
 
 
 def test_a_leader_without_a_first_list_names_the_resource(world, vipu):
     api = world.make_api_proxy()
-    api.refuses = lambda seen: seen.path.endswith("/nodes")
+    api.rejects = lambda seen: seen.path.endswith("/nodes")
     operator = world.make_operator(vipu.address, proxy=api).start()
     reported = rf"caches not synced: jobs, pods, .*; watch of nodes failing for \d+ s: .*{FORBIDDEN}.*\n"
     until(lambda: re.fullmatch(reported, operator.ask("/readyz")[1]), "it is named, with the cause", tell=world.tell)
     assert operator.health("/readyz") == 503
-    api.refuses = lambda seen: False
+    api.rejects = lambda seen: False
     operator.until_working()
 
 

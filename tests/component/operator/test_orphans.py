@@ -51,12 +51,12 @@ def test_a_partition_without_an_owner_is_released(world, vipu):
     wait_seen(world, "left-behind", ours)
     listed = verb(world, "partitions")
     assert listed.returncode == 0 and {line.split()[1] for line in listed.stdout.splitlines()[1:]} == {"left-behind", "My_Own", "kept"}
-    refused = verb(world, "release", ours)
-    assert refused.returncode == 1 and f"belongs to IPUJob {world.ns}/ours" in refused.stderr
-    refused = verb(world, "release", "My_Own")
-    assert refused.returncode == 1 and "is not a valid record name" in refused.stderr
-    refused = verb(world, "release", "left")
-    assert refused.returncode == 1 and "partition left not found;" in refused.stderr
+    rejected = verb(world, "release", ours)
+    assert rejected.returncode == 1 and f"belongs to IPUJob {world.ns}/ours" in rejected.stderr
+    rejected = verb(world, "release", "My_Own")
+    assert rejected.returncode == 1 and "is not a valid record name" in rejected.stderr
+    rejected = verb(world, "release", "left")
+    assert rejected.returncode == 1 and "partition left not found;" in rejected.stderr
     tried = verb(world, "release", "left-behind", "--dry-run")
     assert tried.returncode == 0 and "Would release partition left-behind (4 IPUs)" in tried.stdout
     assert set(vipu.partitions()) == {"left-behind", "My_Own", "kept", ours} and set(world.records()) == {ours}
@@ -101,8 +101,8 @@ def test_pods_that_may_use_it_are_waited_for(world, vipu):
                                         "spec": {"nodeName": "ipu-node", "containers": [container()]}})
     pod = world.api.get("pods", world.ns, "theirs-worker-0")
     world.kubelet.run(pod)
-    refused = verb(world, "release", partition)
-    assert refused.returncode == 1 and f"pod {world.ns}/theirs-worker-0 may be using this partition" in refused.stderr
+    rejected = verb(world, "release", partition)
+    assert rejected.returncode == 1 and f"pod {world.ns}/theirs-worker-0 may be using this partition" in rejected.stderr
     assert partition in vipu.partitions() and not world.records()
     world.kubelet.succeed(world.api.get("pods", world.ns, "theirs-worker-0"))
     assert verb(world, "release", partition).returncode == 0
@@ -119,10 +119,10 @@ def test_a_job_of_the_vendors_operator_keeps_it_until_it_goes(world, vipu):
     own = world.job("own")
     own.wait_pods(1)
     wait_seen(world, fits, small)
-    refused = verb(world, "adopt", small, "--job", f"{world.ns}/theirs")
-    assert refused.returncode == 1 and "IPUs do not match: the partition has 2, an instance of the job needs 4" in refused.stderr
-    refused = verb(world, "adopt", fits, "--job", f"{world.ns}/own")
-    assert refused.returncode == 1 and "is managed by this operator" in refused.stderr and "the ID does not match" in refused.stderr
+    rejected = verb(world, "adopt", small, "--job", f"{world.ns}/theirs")
+    assert rejected.returncode == 1 and "IPUs do not match: the partition has 2, an instance of the job needs 4" in rejected.stderr
+    rejected = verb(world, "adopt", fits, "--job", f"{world.ns}/own")
+    assert rejected.returncode == 1 and "is managed by this operator" in rejected.stderr and "the ID does not match" in rejected.stderr
     assert verb(world, "adopt", fits, "--job", f"{world.ns}/nobody").returncode == 1
     assert verb(world, "adopt", fits, "--job", "nobody").returncode == 1
     tried = verb(world, "adopt", fits, "--job", f"{world.ns}/theirs", "--dry-run")
@@ -164,9 +164,9 @@ def test_an_adopted_job_restarts_on_another_partition(world, vipu):
 def test_the_operator_is_needed_until_an_adopted_partition_is_released(world, vipu):
     job, partition = adopted(world, vipu)
     for flags in ((), ("--drain",)):
-        refused = before_uninstall(world, *flags)
-        assert refused.returncode == 1 and refused.stdout == ""
-        assert refused.stderr == ("ipu-operator: cannot uninstall: partitions held for IPUJobs of the vendor's operator, which cannot be suspended: "
+        rejected = before_uninstall(world, *flags)
+        assert rejected.returncode == 1 and rejected.stdout == ""
+        assert rejected.stderr == ("ipu-operator: cannot uninstall: partitions held for IPUJobs of the vendor's operator, which cannot be suspended: "
                                   f"{partition} ({world.ns}/theirs); delete these IPUJobs, then uninstall again\n")
     assert job.status == VENDORS and "suspend" not in job.get()["spec"]
     world.operator.end()

@@ -20,7 +20,7 @@ def break_partition(vipu):
 
 
 def test_an_error_fails_a_job_that_does_not_restart(world, brittle):
-    world.start_operator(brittle.address, "--trouble-seconds", 3)  # time to ask V-IPU why
+    world.start_operator(brittle.address, "--partition-failure-seconds", 3)  # time to ask V-IPU why
     job = world.job("fragile")
     world.automatic()
     job.wait("Running")
@@ -33,7 +33,7 @@ def test_an_error_fails_a_job_that_does_not_restart(world, brittle):
 
 
 def test_an_error_resets_the_partition_of_a_job_that_restarts(world, brittle):
-    world.start_operator(brittle.address, "--trouble-seconds", 3)
+    world.start_operator(brittle.address, "--partition-failure-seconds", 3)
     job = world.job("tough", **RESTARTS)
     world.automatic()
     job.wait("Running")
@@ -52,7 +52,7 @@ def agents(vipu, job):
 
 
 def test_who_has_broken_ipus_gets_others(world, brittle):
-    world.start_operator(brittle.address, "--trouble-seconds", 1)
+    world.start_operator(brittle.address, "--partition-failure-seconds", 1)
     job = world.job("moved", **RESTARTS)
     world.automatic()
     job.wait("Running")
@@ -73,7 +73,7 @@ def test_tries_that_are_in_vain_are_few(world):
     proxy = world.make_vipu_proxy(vipu)
     writes = []
     proxy.before = lambda method, request: method.startswith(("Get", "List")) or not writes.append(method)
-    operator = world.start_operator(proxy.address, "--trouble-seconds", 600)  # it is not given up meanwhile
+    operator = world.start_operator(proxy.address, "--partition-failure-seconds", 600)  # it is not given up meanwhile
     vipu.fail("{partitions: [{on: create, error: its fans stand still}, {on: reset, error: its fans stand still}]}")
     job = world.job("stuck", **RESTARTS)
     world.automatic()
@@ -90,7 +90,7 @@ def test_tries_that_are_in_vain_are_few(world):
 
 
 def test_a_partition_removed_behind_our_back_is_made_again(world, vipu):
-    world.start_operator(vipu.address, "--trouble-seconds", 1)
+    world.start_operator(vipu.address, "--partition-failure-seconds", 1)
     job = world.job("robbed", **RESTARTS)
     job.run_pods(1)
     job.wait("Running")
@@ -103,7 +103,7 @@ def test_a_partition_removed_behind_our_back_is_made_again(world, vipu):
 
 def test_a_partition_that_is_re_created_in_time_is_not_reported(world, vipu):
     """poprun inside a job removes and makes the job's own partition."""
-    world.start_operator(vipu.address, "--trouble-seconds", 600)
+    world.start_operator(vipu.address, "--partition-failure-seconds", 600)
     job = world.job("poprun")
     pod = job.run_pods(1)["poprun-worker-0"]
     job.wait("Running")
@@ -126,7 +126,7 @@ def ready(job):
 
 
 def test_a_silent_controller_shows_in_the_condition_and_ends_nothing(world, vipu):
-    world.start_operator(vipu.address, "--trouble-seconds", 1)
+    world.start_operator(vipu.address, "--partition-failure-seconds", 1)
     job = world.job("patient")
     pod = job.run_pods(1)["patient-worker-0"]
     job.wait("Running")

@@ -43,7 +43,7 @@ def slice_of(ns, *owners, service="made-workers"):
     return {**body, "apiVersion": "discovery.k8s.io/v1", "addressType": "IPv4", "endpoints": []}
 
 
-def refused(cluster, *words, body=None):
+def rejected(cluster, *words, body=None):
     """What the policy says; nothing while it is not in force yet, or lets it pass."""
     done = kubectl(cluster, USER, *words, body=body)
     return done.stderr if done.returncode and "ValidatingAdmissionPolicy" in done.stderr else ""
@@ -56,8 +56,8 @@ def refused(cluster, *words, body=None):
                          ids=["nobody", "not its controller", "another kind"])
 def test_what_no_ipujob_controls_is_not_made(cluster, world, made, owners):
     words = "create", "--dry-run=server", "-f", "-"
-    until(lambda: refused(cluster, *words, body=made(world.ns, *owners)), "the policy is in force")
-    assert "may only create, update or delete objects controlled by an IPUJob" in refused(cluster, *words, body=made(world.ns, *owners))
+    until(lambda: rejected(cluster, *words, body=made(world.ns, *owners)), "the policy is in force")
+    assert "may only create, update or delete objects controlled by an IPUJob" in rejected(cluster, *words, body=made(world.ns, *owners))
     done = kubectl(cluster, USER, *words, body=made(world.ns, OWNER))
     assert done.returncode == 0, done.stderr
 
@@ -68,7 +68,7 @@ def test_what_no_ipujob_controls_is_not_deleted(cluster, world):
         kind = body["kind"].lower()
         world.api.create(f"{kind}s", world.ns, body)
         words = "delete", kind, "others", "-n", world.ns, "--dry-run=server", "--wait=false"
-        until(lambda words=words: refused(cluster, *words), f"no {kind} of others is deleted")
+        until(lambda words=words: rejected(cluster, *words), f"no {kind} of others is deleted")
 
 
 @ADMISSION_POLICIES
@@ -90,9 +90,9 @@ def test_a_pod_is_changed_only_to_stop_it(cluster, world):
     def changed(metadata, spec):
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "made", "namespace": world.ns, **metadata}, "spec": spec}
 
-    until(lambda: refused(cluster, *words, body=changed(*changes["a label"])), "the policy is in force")
+    until(lambda: rejected(cluster, *words, body=changed(*changes["a label"])), "the policy is in force")
     for what, change in changes.items():
-        assert "may change a pod only to stop it" in refused(cluster, *words, body=changed(*change)), what
+        assert "may change a pod only to stop it" in rejected(cluster, *words, body=changed(*change)), what
     done = kubectl(cluster, USER, *words, body=changed(annotation, stop))
     assert done.returncode == 0, done.stderr
 
@@ -101,11 +101,11 @@ def test_a_pod_is_changed_only_to_stop_it(cluster, world):
 def test_traffic_of_other_services_is_not_redirected(cluster, world):
     make = "create", "--dry-run=server", "-f", "-"
     other = slice_of(world.ns, OWNER, service="shop")
-    until(lambda: "EndpointSlices of worker Services" in refused(cluster, *make, body=other), "the policy is in force")
+    until(lambda: "EndpointSlices of worker Services" in rejected(cluster, *make, body=other), "the policy is in force")
     world.api.create("endpointslices", world.ns, slice_of(world.ns))
     change = "apply", "--server-side", "--force-conflicts", "--validate=false", "--dry-run=server", "-f", "-"
     changed = {**slice_of(world.ns), "endpoints": [{"addresses": ["10.6.6.6"]}]}
-    assert "may only create, update or delete objects controlled by an IPUJob" in refused(cluster, *change, body=changed)
+    assert "may only create, update or delete objects controlled by an IPUJob" in rejected(cluster, *change, body=changed)
 
 
 @ADMISSION_POLICIES
@@ -113,7 +113,7 @@ def test_pod_templates_are_never_made(cluster, world):
     body = {**thing("PodTemplate", world.ns), "template": {"spec": {"containers": [container()]}}}
     cluster.grant(*WITH_WEBHOOKS)
     try:
-        until(lambda: "with dryRun=All" in refused(cluster, "create", "-f", "-", body=body), "the policy is in force")
+        until(lambda: "with dryRun=All" in rejected(cluster, "create", "-f", "-", body=body), "the policy is in force")
         done = kubectl(cluster, USER, "create", "--dry-run=server", "-f", "-", body=body)
         assert done.returncode == 0, done.stderr
     finally:
@@ -139,7 +139,7 @@ def test_an_api_server_without_streaming_lists(world, vipu):
     proxy = world.make_api_proxy()
 
     def unsettle(seen):
-        seen.target = seen.target.replace("resourceVersionMatch=NotOlderThan", "")  # refused without it
+        seen.target = seen.target.replace("resourceVersionMatch=NotOlderThan", "")  # rejected without it
         return True
     proxy.before = unsettle
     webhooks = Webhooks(world, proxy=proxy)

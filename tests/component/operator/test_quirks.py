@@ -34,7 +34,7 @@ CASES = {
     "remove-answer-lost": Traits(remove_answers=[Code.UNAVAILABLE]),
     "removed-lingers": Traits(linger_s=3),
     "removed-lingers-active": Traits(linger_s=3, lingers_as=pb.PS_ACTIVE),
-    "refused-for-room": Traits(refusals=[Code.RESOURCE_EXHAUSTED] * 2),
+    "rejected-for-room": Traits(rejections=[Code.RESOURCE_EXHAUSTED] * 2),
     "size-unknown": Traits(has_attributes=False),
     "reset-shows-pending": Traits(),
     "reset-shows-active": Traits(reset_shows=pb.PS_ACTIVE),

@@ -9,7 +9,7 @@ import pytest
 import generic
 import secret_leaks
 from certificates import Authority
-from kube_api import Refused
+from kube_api import Rejected
 from secure_vipu import Mounted, SecureVipu, new_key
 from test_admission import Webhooks
 from waiting import until
@@ -82,7 +82,7 @@ def test_no_key_of_the_webhooks_and_no_variable_of_a_job_is_logged(world):
         return world.job(name, workers={"template": pod_template(container(env=env))})
     try:
         job("fine", "PASSWORD").wait("Pending")
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             job("bad", "IPUOF_VIPU_API_PARTITION_ID")
         key = base64.b64decode(webhooks.secret()["tls.key"]).decode().splitlines()
         check_nothing_told(world, [line for line in key if not line.startswith("--")])

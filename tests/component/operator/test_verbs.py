@@ -86,16 +86,16 @@ def test_without_an_operator_nothing_is_waited_for_without_end(world, vipu):
 
 
 def test_an_annotation_asks_for_the_same(world, vipu):
-    """Who was refused by Helm cannot change what the release says, until it is rolled back."""
+    """Who was rejected by Helm cannot change what the release says, until it is rolled back."""
     world.start_operator(vipu.address)
     job = world.job("holds")
     job.run_pods(1)
     job.wait("Running")
     world.automatic()
     asks = ("--drain-asked-by", "controllers", "--seconds", "120")
-    refused = before_uninstall(world, *asks)
-    assert refused.returncode == 1
-    assert f"kubectl -n {OPERATOR_NS} annotate configmap controllers graphcore.ai/drain=true\n" in refused.stderr
+    rejected = before_uninstall(world, *asks)
+    assert rejected.returncode == 1
+    assert f"kubectl -n {OPERATOR_NS} annotate configmap controllers graphcore.ai/drain=true\n" in rejected.stderr
     assert "suspend" not in job.get()["spec"]
     world.api.create("configmaps", OPERATOR_NS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
         "name": "controllers", "annotations": {"graphcore.ai/drain": "true"}}})
@@ -123,10 +123,10 @@ def test_without_the_definition_of_ipujobs_records_are_looked_at(world):
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "left-behind", "labels": {RECORD: "true"}},
         "data": {"controller": "vipu:8090", "jobNamespace": "", "jobName": "", "jobUid": "nobody", "releasing": "true"}})
     try:
-        refused = ask()
+        rejected = ask()
     finally:
         world.api.delete("configmaps", OPERATOR_NS, "left-behind")
-    assert refused.returncode == 1 and "timed out after 10 s waiting for the release of partitions: left-behind; check" in refused.stderr
+    assert rejected.returncode == 1 and "timed out after 10 s waiting for the release of partitions: left-behind; check" in rejected.stderr
     done = ask()
     assert done.returncode == 0 and "Ready to uninstall" in done.stdout, done.stderr
 
@@ -199,8 +199,8 @@ def test_the_kubeconfig_may_name_a_credential_plugin(world, tmp_path):
         return operator_program.run(*words, "--kubeconfig", path, "--namespace", OPERATOR_NS)
     done = ask("before-uninstall", "--watch-namespace", world.ns)
     assert done.returncode == 0 and "Ready to uninstall" in done.stdout, done.stderr
-    refused = ask()
-    assert refused.returncode == 2 and "are supported only by the subcommands of ipu-operator" in refused.stderr
+    rejected = ask()
+    assert rejected.returncode == 2 and "are supported only by the subcommands of ipu-operator" in rejected.stderr
     plugin.write_text("#!/bin/sh\necho no session >&2; exit 1\n")
     failed = ask("before-uninstall", "--watch-namespace", world.ns)
     assert failed.returncode == 1 and f"credential plugin {tmp_path}/./plugin exited with status 1" in failed.stderr

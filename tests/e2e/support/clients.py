@@ -16,8 +16,8 @@ headers = {"Authorization": "Bearer " + open(token_file).read()} if token_file e
 request = urllib.request.Request(page, body.encode() or None, headers)
 try:
     answer = urllib.request.urlopen(request, timeout=20, context=ssl._create_unverified_context())
-except urllib.error.HTTPError as refused:
-    answer = refused
+except urllib.error.HTTPError as rejected:
+    answer = rejected
 print(answer.status, answer.read().decode())
 """
 

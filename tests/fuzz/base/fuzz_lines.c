@@ -7,7 +7,7 @@
 
 enum { CAP = 64 };
 
-/* Joins the lines with \n; false when the text was refused. */
+/* Joins the lines with \n; false when the text was rejected. */
 static bool cut(const uint8_t *bytes, size_t len, size_t piece, struct str *out)
 {
     struct lines lines;

@@ -1,4 +1,4 @@
-/* Any bytes, in any pieces, as an agent gets them: either they are refused with a sentence, or they are
+/* Any bytes, in any pieces, as an agent gets them: either they are rejected with a sentence, or they are
  * frames that are written again as the same bytes; what is held for a channel never passes its window. */
 #include <assert.h>
 #include <stdint.h>

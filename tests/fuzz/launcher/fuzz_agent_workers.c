@@ -1,4 +1,4 @@
-/* Any list of workers: either it is refused with a sentence, or each has a name that is one word and no
+/* Any list of workers: either it is rejected with a sentence, or each has a name that is one word and no
  * option, and an address with a port; and its host file has a line for each. */
 #include <assert.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Any environment, one entry a line: either it is refused, or what a user has set is as it was,
+/* Any environment, one entry a line: either it is rejected, or what a user has set is as it was,
  * no name was added twice, and PopDist's numbers agree with each other. */
 #include <assert.h>
 #include <stdint.h>

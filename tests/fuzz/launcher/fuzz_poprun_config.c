@@ -1,4 +1,4 @@
-/* Any configuration file: either it is refused, or what is written of it is read again as the same. */
+/* Any configuration file: either it is rejected, or what is written of it is read again as the same. */
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* Any POPLAR_TARGET_OPTIONS, and behind a line end any options of a partition: either they are refused with a
- * sentence, or what comes out of both is read again, and as the stronger of the two stays what it is. */
+/* Any POPLAR_TARGET_OPTIONS, and behind a line end any options of a partition: either they are rejected with
+ * a sentence, or what comes out of both is read again, and as the stronger of the two stays what it is. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

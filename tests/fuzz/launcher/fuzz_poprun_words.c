@@ -1,4 +1,4 @@
-/* Any command line, one word a line: either it is refused with a sentence, or options and program come out;
+/* Any command line, one word a line: either it is rejected with a sentence, or options and program come out;
  * the plan made of them has a program for each instance and no more. */
 #include <assert.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Any bytes as a request to the webhooks, with what the API server may say of its templates beside it: they
- * are refused with a sentence, or answered with something that can be read. */
+ * are rejected with a sentence, or answered with something that can be read. */
 #include <assert.h>
 #include <stdint.h>
 
@@ -28,8 +28,8 @@ static void answer(const struct admission *admission, struct strv *problems)
         AUTO(json) cJSON *template = admission_pod_template(admission, (enum admission_pods)i);
 
         assert(!template || json_at(template, "template"));
-        admission_add_refusal(admission, (enum admission_pods)i, template,
-                              json_at(admission->review, "status"), problems);
+        admission_add_rejection(admission, (enum admission_pods)i, template,
+                                json_at(admission->review, "status"), problems);
         cJSON_Delete(type_errors_remove(template, json_at(admission->review, "status")));
     }
     check_readable(filled);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     AUTO(json) cJSON *status = json_parse(text, &err);
 
     if (status)
-        admission_add_refusal(&admission, ADMISSION_WORKERS, NULL, status, &problems);
+        admission_add_rejection(&admission, ADMISSION_WORKERS, NULL, status, &problems);
     if (admission_read(text, &admission, &err))
         answer(&admission, &problems);
     else

@@ -1,6 +1,6 @@
-/* Any object as each thing that the operator watches: it is read without harm or refused, what is remembered
+/* Any object as each thing that the operator watches: it is read without harm or rejected, what is remembered
  * of it has limits, and a record that is read, written and read again is the same. The same bytes as what a
- * refusal says, and as a credential plugin's answer. */
+ * rejection says, and as a credential plugin's answer. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* vipu-server's configuration: refused with a sentence, or complete. */
+/* vipu-server's configuration: rejected with a sentence, or complete. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

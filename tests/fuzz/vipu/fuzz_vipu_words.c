@@ -1,5 +1,5 @@
 /* A command line of vipu, words separated by newlines: parsed, checked, turned into a request, and completed.
- * What is refused is refused with a reason. */
+ * What is rejected is rejected with a reason. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

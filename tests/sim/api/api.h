@@ -3,7 +3,7 @@
  * finalizers, graceful deletion of pods, dry runs, lists in pages and as streams, watches with bookmarks,
  * positions that expire. tests/sim/script holds it against the real one.
  *
- * It refuses what it does not know (another content type, an unknown resource) loudly, so that no rule is
+ * It rejects what it does not know (another content type, an unknown resource) loudly, so that no rule is
  * made up in passing. Pure but for the clock: messages, their losses and their delays are network.c's. */
 #pragma once
 
@@ -46,7 +46,7 @@ struct api_change {
 /* Called when an object changes, before the response is sent; old NULL: it is new. */
 typedef void (*api_hook_fn)(void *ctx, enum api_change_type type, const struct api_object *object);
 /* The quota has no capacity for a pod that was to be created, or only dry-run. */
-typedef void (*api_pod_refused_fn)(void *ctx, const cJSON *pod);
+typedef void (*api_pod_rejected_fn)(void *ctx, const cJSON *pod);
 
 struct api_watch;
 
@@ -61,7 +61,7 @@ struct api {
     struct api_watch *watches;
     struct map snapshots; /* of lists in pages, by their continue token */
     api_hook_fn hook;
-    api_pod_refused_fn on_pod_refused;
+    api_pod_rejected_fn on_pod_rejected;
     void *hook_ctx; /* of both */
     /* settings */
     bool no_stream_lists;    /* an old server: lists come in pages */
@@ -72,7 +72,7 @@ struct api {
         int code;
         int64_t until_ms;
         bool spares_dry_runs;
-    } refusal;
+    } rejection;
     unsigned pods_max; /* a ResourceQuota: so many that have not ended; 0: no quota */
     /* counts */
     uint64_t writes;        /* requests that changed something, leases and events aside */
@@ -97,7 +97,7 @@ extern const size_t api_kind_count;
 void api_init(struct api *api);
 void api_release(struct api *api);
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *ret);
-void api_refuse(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
+void api_reject(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* ---- objects, for those who live on the server's side: nodes, controllers, users ---- */

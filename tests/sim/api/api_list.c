@@ -149,7 +149,7 @@ void api_list(struct api *api, const struct api_target *target, struct api_answe
     if (!snapshot || (token && snapshot->version < api->expired)) {
         if (snapshot)
             snapshot_free(snapshot);
-        api_refuse(ret, 410, "Expired", "The provided continue parameter is too old");
+        api_reject(ret, 410, "Expired", "The provided continue parameter is too old");
         return;
     }
     next = mem_printf("c%llu", (unsigned long long)++api->uids);

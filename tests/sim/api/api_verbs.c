@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "fakes/clock.h"
 
-void api_refuse(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
+void api_reject(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
 {
     AUTO(json) cJSON *body = json_object();
     AUTO(mem) char *message = NULL;
@@ -44,7 +44,7 @@ static void answer_with_object(const struct api *api, struct api_answer *ret, in
 
 static void not_found(struct api_answer *ret, const struct api_target *target)
 {
-    api_refuse(ret, 404, "NotFound", "%s \"%s\" not found", target->kind->plural, target->name);
+    api_reject(ret, 404, "NotFound", "%s \"%s\" not found", target->kind->plural, target->name);
 }
 
 static void note_write(struct api *api, const struct api_kind *kind, bool has_effect)
@@ -63,7 +63,7 @@ static bool meets(const struct api_object *object, const char *uid, const char *
     const char *now = json_str(object->doc, "metadata/resourceVersion", "");
 
     if (uid && !str_eq(uid, object->uid)) {
-        api_refuse(
+        api_reject(
             ret, 409, "Conflict",
             "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in precondition: %s, "
             "UID in object meta: %s",
@@ -71,7 +71,7 @@ static bool meets(const struct api_object *object, const char *uid, const char *
         return false;
     }
     if (version && !str_eq(version, now)) {
-        api_refuse(
+        api_reject(
             ret, 409, "Conflict",
             "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please apply your "
             "changes to the latest version and try again",
@@ -111,12 +111,12 @@ static bool exceeds_quota(struct api *api, const struct api_target *target, cons
 {
     if (!api->pods_max || !is_pod(target->kind) || count_pods(api) < api->pods_max)
         return false;
-    api_refuse(ret, 403, "Forbidden",
+    api_reject(ret, 403, "Forbidden",
                "pods \"%s\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=%u, limited: "
                "pods=%u",
                json_str(pod, "metadata/name", ""), count_pods(api), api->pods_max);
-    if (api->on_pod_refused)
-        api->on_pod_refused(api->hook_ctx, pod);
+    if (api->on_pod_rejected)
+        api->on_pod_rejected(api->hook_ctx, pod);
     return true;
 }
 
@@ -129,7 +129,7 @@ static bool put_priority(struct api *api, const struct api_target *target, cJSON
     if (!is_pod(target->kind))
         return true;
     if (name && !class) {
-        api_refuse(ret, 403, "Forbidden", "pods \"%s\" is forbidden: no PriorityClass with name %s was found",
+        api_reject(ret, 403, "Forbidden", "pods \"%s\" is forbidden: no PriorityClass with name %s was found",
                    json_str(pod, "metadata/name", ""), name);
         return false;
     }
@@ -150,7 +150,7 @@ static bool exists(const struct api *api, const struct api_target *target, const
 {
     if (!api_find(api, target->kind->plural, target->ns, name))
         return false;
-    api_refuse(ret, 409, "AlreadyExists", "%s \"%s\" already exists", target->kind->plural, name);
+    api_reject(ret, 409, "AlreadyExists", "%s \"%s\" already exists", target->kind->plural, name);
     return true;
 }
 
@@ -185,7 +185,7 @@ static void create(struct api *api, const struct api_target *target, const cJSON
     if (json_str(doc, "metadata/name", NULL) && str_eq(json_str(doc, "kind", ""), target->kind->kind))
         create_named(api, target, doc, ret);
     else
-        api_refuse(ret, 400, "BadRequest", "the body is no %s with a name", target->kind->kind);
+        api_reject(ret, 400, "BadRequest", "the body is no %s with a name", target->kind->kind);
 }
 
 /* ---- patch ---- */
@@ -287,7 +287,7 @@ static bool keeps_uid(const struct api_object *object, const struct api_target *
 
     if (str_eq(target->sub, "status") || str_eq(uid, object->uid))
         return true;
-    api_refuse(ret, 422, "Invalid",
+    api_reject(ret, 422, "Invalid",
                "%s \"%s\" is invalid: metadata.uid: Invalid value: \"%s\": field is immutable",
                target->kind->kind, object->name, uid);
     return false;
@@ -314,7 +314,7 @@ static bool keeps_pod_spec(const struct api_object *object, const cJSON *doc, st
     else if (!json_equal(spec, json_at(object->doc, "spec")))
         problem = "pod updates may not change other fields";
     if (problem)
-        api_refuse(ret, 422, "Invalid", "Pod \"%s\" is invalid: spec: %s", object->name, problem);
+        api_reject(ret, 422, "Invalid", "Pod \"%s\" is invalid: spec: %s", object->name, problem);
     return !problem;
 }
 
@@ -338,7 +338,7 @@ static void patch(struct api *api, const struct api_target *target, const cJSON 
     doc = merged(object, target, body);
     if (is_deleting && adds_finalizer(object->doc, doc)) {
         cJSON_Delete(doc);
-        api_refuse(
+        api_reject(
             ret, 422, "Invalid",
             "%s \"%s\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the "
             "object is being deleted",
@@ -421,8 +421,9 @@ static bool is_mergeable(const struct api_request *request)
 static bool is_forbidden(const struct api *api, const struct api_request *request,
                          const struct api_target *target)
 {
-    return !str_eq(request->method, "GET") && str_eq(api->refusal.plural, target->kind->plural) &&
-           clock_now_ms() < api->refusal.until_ms && !(api->refusal.spares_dry_runs && is_dry_run(target));
+    return !str_eq(request->method, "GET") && str_eq(api->rejection.plural, target->kind->plural) &&
+           clock_now_ms() < api->rejection.until_ms &&
+           !(api->rejection.spares_dry_runs && is_dry_run(target));
 }
 
 /* As a LimitRange, a ValidatingAdmissionPolicy, and an API server that cannot reach a webhook word it. */
@@ -430,15 +431,15 @@ static void forbid(const struct api *api, const struct api_target *target, struc
 {
     const char *plural = target->kind->plural;
 
-    if (api->refusal.code == 403)
-        api_refuse(ret, 403, "Forbidden", "%s \"x\" is forbidden: no more than so much", plural);
-    else if (api->refusal.code == 422)
-        api_refuse(ret, 422, "Invalid",
+    if (api->rejection.code == 403)
+        api_reject(ret, 403, "Forbidden", "%s \"x\" is forbidden: no more than so much", plural);
+    else if (api->rejection.code == 422)
+        api_reject(ret, 422, "Invalid",
                    "%s \"x\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' denied request: no",
                    plural);
     else
-        api_refuse(ret, 500, "InternalError",
-                   "Internal error occurred: failed calling webhook \"x.io\": refused");
+        api_reject(ret, 500, "InternalError",
+                   "Internal error occurred: failed calling webhook \"x.io\": rejected");
 }
 
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *ret)
@@ -449,14 +450,14 @@ void api_answer(struct api *api, const struct api_request *request, struct api_a
 
     *ret = (struct api_answer){.retry_after_ms = -1};
     if (!api_target_read(request->url, &target)) {
-        api_refuse(ret, 404, "NotFound", "the server could not find the requested resource: %s",
+        api_reject(ret, 404, "NotFound", "the server could not find the requested resource: %s",
                    request->url);
         return;
     }
     if (is_forbidden(api, request, &target))
         forbid(api, &target, ret);
     else if (request->body.len && !body)
-        api_refuse(ret, 400, "BadRequest", "%s", err.msg);
+        api_reject(ret, 400, "BadRequest", "%s", err.msg);
     else if (str_eq(request->method, "GET"))
         get(api, &target, ret);
     else if (str_eq(request->method, "POST") && !target.name)
@@ -466,7 +467,7 @@ void api_answer(struct api *api, const struct api_request *request, struct api_a
     else if (str_eq(request->method, "DELETE") && target.name)
         delete_one(api, &target, body, ret);
     else
-        api_refuse(ret, 415, "UnsupportedMediaType",
+        api_reject(ret, 415, "UnsupportedMediaType",
                    "the simulated API server does not know %s %s of type %s", request->method, request->url,
                    request->content_type ? request->content_type : "none");
     api_target_release(&target);

@@ -121,11 +121,11 @@ static void say_initial(struct api_watch *watch)
     say_bookmark(watch, true);
 }
 
-static bool refuse(struct api_target *target, struct api_answer *ret, int status, const char *reason,
+static bool reject(struct api_target *target, struct api_answer *ret, int status, const char *reason,
                    const char *why)
 {
     *ret = (struct api_answer){0};
-    api_refuse(ret, status, reason, "%s", why);
+    api_reject(ret, status, reason, "%s", why);
     api_target_release(target);
     return false;
 }
@@ -139,10 +139,10 @@ bool api_watch_open(struct api *api, const struct api_request *request, api_byte
     int64_t position = 0, seconds = 300;
 
     if (!api_target_read(request->url, &target))
-        return refuse(&target, ret, 404, "NotFound", "the server could not find the requested resource");
+        return reject(&target, ret, 404, "NotFound", "the server could not find the requested resource");
     is_list = str_eq(api_target_query(&target, "sendInitialEvents"), "true");
     if (is_list && api->no_stream_lists)
-        return refuse(
+        return reject(
             &target, ret, 422, "Invalid",
             "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
     if (api_target_query(&target, "resourceVersion"))
@@ -150,7 +150,7 @@ bool api_watch_open(struct api *api, const struct api_request *request, api_byte
     if (api_target_query(&target, "timeoutSeconds"))
         parse_i64(api_target_query(&target, "timeoutSeconds"), 1, 3600, &seconds);
     if (!is_list && (uint64_t)position < api->expired)
-        return refuse(&target, ret, 410, "Expired", "too old resource version");
+        return reject(&target, ret, 410, "Expired", "too old resource version");
     watch = NEW(struct api_watch);
     *watch = (struct api_watch){.api = api,
                                 .next = api->watches,

@@ -131,7 +131,7 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         records_ended(world, object);
 }
 
-void invariants_pod_refused(struct world *world, const cJSON *pod)
+void invariants_pod_rejected(struct world *world, const cJSON *pod)
 {
     queue_order_note_left(world, pod);
 }

@@ -25,7 +25,7 @@ void invariants_request(struct world *world, const struct api_request *request);
 void invariants_vipu_write(struct world *world, const struct sim_vipu *side, const struct vipu_order *order);
 void invariants_start(struct world *world, const struct node_process *process);
 void invariants_change(struct world *world, enum api_change_type type, const struct api_object *object);
-void invariants_pod_refused(struct world *world, const cJSON *pod);
+void invariants_pod_rejected(struct world *world, const cJSON *pod);
 /* After each step. */
 void invariants_step(struct world *world);
 /* When nothing has happened for a while and nothing goes wrong any more. */

@@ -13,7 +13,7 @@ bool outcome_is_end(const char *state)
     return str_eq(state, "Completed") || str_eq(state, "Failed");
 }
 
-bool outcome_is_refusal(const cJSON *job)
+bool outcome_is_rejection(const cJSON *job)
 {
     static const char *const reasons[] = {"InvalidSpec", "InvalidPodTemplate"};
 
@@ -48,7 +48,7 @@ void outcome_changed(struct world *world, struct user_job *job, const cJSON *doc
     if (job->ended && !outcome_is_end(state) && !str_eq(state, "Terminating"))
         world_break(world, AN_END, "job %s was %s and is %s", job->name, job->ended, state);
     check_running(world, job, doc);
-    if (outcome_is_end(state) && !outcome_is_refusal(doc))
+    if (outcome_is_end(state) && !outcome_is_rejection(doc))
         job->ended = str_eq(state, "Completed") ? "Completed" : "Failed";
 }
 

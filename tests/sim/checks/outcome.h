@@ -5,8 +5,8 @@
 #include "world/world.h"
 
 bool outcome_is_end(const char *state);
-/* A refusal is no end: another spec may mend it. */
-bool outcome_is_refusal(const cJSON *job);
+/* A rejection is no end: another spec may mend it. */
+bool outcome_is_rejection(const cJSON *job);
 /* The object of a job has changed. */
 void outcome_changed(struct world *world, struct user_job *job, const cJSON *doc);
 void outcome_at_rest(struct world *world);

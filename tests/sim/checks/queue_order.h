@@ -7,7 +7,7 @@
 
 /* The job's object has changed. */
 void queue_order_note_reported(struct user_job *job, const cJSON *doc);
-/* The API server has refused a pod: its job leaves the line for a while, and says so a moment later. */
+/* The API server has rejected a pod: its job leaves the line for a while, and says so a moment later. */
 void queue_order_note_left(struct world *world, const cJSON *pod);
 /* A record was made: an instance has been served. */
 void queue_order_note_served(struct world *world, const struct api_object *record);

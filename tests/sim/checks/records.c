@@ -215,7 +215,7 @@ static void check_record(struct world *world, const struct api_object *record)
         return;
     if (!job || !str_eq(job->uid, json_str(record->doc, "data/jobUid", "")))
         world_break(world, OWNED, "record %s is of a job that has gone", record->name);
-    else if (outcome_is_end(state) && !outcome_is_refusal(job->doc))
+    else if (outcome_is_end(state) && !outcome_is_rejection(job->doc))
         world_break(world, OWNED, "record %s is of job %s, which is %s", record->name, name, state);
     else if (!is_releasing(record) && !records_find_partition(world, record->name))
         world_break(world, OWNED, "record %s of job %s has no partition", record->name, name);

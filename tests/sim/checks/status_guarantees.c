@@ -169,7 +169,7 @@ void status_guarantees_init(struct world *world, const struct api_object *object
     const struct user_job *job = world_job(world, name);
 
     if (job && job->kind->mistakes)
-        world_break(world, BAD_INPUT, "%s %s is made for job %s, which is refused", object->kind->kind,
+        world_break(world, BAD_INPUT, "%s %s is made for job %s, which is rejected", object->kind->kind,
                     object->name, name);
 }
 
@@ -182,7 +182,7 @@ static void check_mistakes(struct world *world, const struct user_job *job, cons
     strv_split(job->kind->mistakes, '|', &mistakes);
     for (size_t i = 0; i < mistakes.count; i++) {
         if (!strstr(json_str(doc, "status/lastMessage", ""), mistakes.items[i]))
-            world_break(world, BAD_INPUT, "job %s is refused without a word of %s: %s", job->name,
+            world_break(world, BAD_INPUT, "job %s is rejected without a word of %s: %s", job->name,
                         mistakes.items[i], json_str(doc, "status/lastMessage", ""));
     }
 }

@@ -359,7 +359,7 @@ static void answer(struct http_message *message)
     mem_free(message->answer.body);
     if (dice_permille(net->fault_rates.busy)) {
         message->answer = (struct api_answer){0};
-        api_refuse(&message->answer, dice_permille(700) ? 429 : 500, "TooManyRequests", "the server is busy");
+        api_reject(&message->answer, dice_permille(700) ? 429 : 500, "TooManyRequests", "the server is busy");
         message->answer.retry_after_ms = BUSY_MS;
         return;
     }

@@ -35,9 +35,9 @@ struct kind {
     const char *spec; /* JSON; %s is the members of `workers` besides the template */
     enum pods_do pods;
     enum user_does user;
-    const char *ends; /* launcherStatus in the end, when nothing goes wrong; "": the job has gone */
-    const char *
-        mistakes; /* fields, divided by |, that its refusal must name; NULL: there is nothing wrong with it */
+    const char *ends;     /* launcherStatus in the end, when nothing goes wrong; "": the job has gone */
+    const char *mistakes; /* fields, divided by |, that its rejection must name; NULL: there is nothing wrong
+                             with it */
 };
 
 extern const struct kind KINDS[];

@@ -144,9 +144,9 @@ static void on_change(void *ctx, enum api_change_type type, const struct api_obj
     invariants_change(world, type, object);
 }
 
-static void on_pod_refused(void *ctx, const cJSON *pod)
+static void on_pod_rejected(void *ctx, const cJSON *pod)
 {
-    invariants_pod_refused(ctx, pod);
+    invariants_pod_rejected(ctx, pod);
 }
 
 /* ---- life ---- */
@@ -186,7 +186,7 @@ struct world *world_new(const struct world_options *options)
     world->began_ms = clock_now_ms();
     api_init(&world->api);
     world->api.hook = on_change;
-    world->api.on_pod_refused = on_pod_refused;
+    world->api.on_pod_rejected = on_pod_rejected;
     world->api.hook_ctx = world;
     world->api.pods_max = options->has_quota ? QUOTA_PODS : 0;
     make_side(&world->sides[0], "vipu-a:8090", domains, 16 * domains);

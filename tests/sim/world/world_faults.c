@@ -64,10 +64,10 @@ static void writes_are_rejected(struct world *world)
                                           "configmaps", "endpointslices", "networkpolicies"};
     static const int codes[] = {403, 422, 500};
 
-    world->api.refusal.plural = plurals[dice_below(COUNT_OF(plurals))];
-    world->api.refusal.code = codes[dice_below(COUNT_OF(codes))];
-    world->api.refusal.until_ms = clock_now_ms() + dice_between(500, 60000);
-    world->api.refusal.spares_dry_runs = dice_permille(500);
+    world->api.rejection.plural = plurals[dice_below(COUNT_OF(plurals))];
+    world->api.rejection.code = codes[dice_below(COUNT_OF(codes))];
+    world->api.rejection.until_ms = clock_now_ms() + dice_between(500, 60000);
+    world->api.rejection.spares_dry_runs = dice_permille(500);
 }
 
 static struct sim_vipu *side_at_random(struct world *world)
@@ -146,7 +146,7 @@ static void on_calm(void *ctx)
 
     world->net.fault_rates = (struct fault_rates){0};
     world->api.stale_permille = 0;
-    world->api.refusal.until_ms = 0;
+    world->api.rejection.until_ms = 0;
 }
 
 static unsigned some(unsigned most)

@@ -8,7 +8,7 @@ static struct slice of(const char *bytes, size_t len)
     return (struct slice){bytes, len};
 }
 
-TEST(more_than_a_window_is_refused)
+TEST(more_than_a_window_is_rejected)
 {
     AUTO(mem) char *bytes = mem_alloc(FLOW_WINDOW_BYTES + 1);
     struct flow flow;

@@ -65,7 +65,7 @@ TEST(a_piece_of_a_frame_is_not_taken)
     }
 }
 
-TEST(invalid_data_is_refused_before_it_is_complete)
+TEST(invalid_data_is_rejected_before_it_is_complete)
 {
     const struct slice wires[] = {
         SLICE_LIT("\0\0\0"),         /* no type */

@@ -24,44 +24,44 @@ TEST(who_may_use_an_agent)
     static const struct identity own = {.job = "job", .attempt = 5, .worker = 2};
     static const struct {
         const char *pending_conn;
-        enum refusal want;
+        enum rejection want;
     } rows[] = {
-        {"job/5/2", REFUSAL_NONE},
-        {"job/6/2", REFUSAL_NONE}, /* a newer attempt */
-        {"job/4/2", REFUSAL_STALE_ATTEMPT},
-        {"job/0/2", REFUSAL_STALE_ATTEMPT},
-        {"job/5/1", REFUSAL_WORKER},
-        {"other/5/2", REFUSAL_JOB},
-        {"jo/5/2", REFUSAL_JOB},
-        {"jobs/5/2", REFUSAL_JOB},
-        {"", REFUSAL_NO_IDENTITY},
-        {"job", REFUSAL_NO_IDENTITY},
-        {"job/5", REFUSAL_NO_IDENTITY},
-        {"job/5/", REFUSAL_NO_IDENTITY},
-        {"job//2", REFUSAL_NO_IDENTITY},
-        {"/5/2", REFUSAL_NO_IDENTITY},
-        {"job/5/2/", REFUSAL_NO_IDENTITY},
-        {"job/5/2 ", REFUSAL_NO_IDENTITY},
-        {"job/-5/2", REFUSAL_NO_IDENTITY},
-        {"job/5/4294967298", REFUSAL_NO_IDENTITY},
-        {"job/99999999999999999999/2", REFUSAL_NO_IDENTITY},
-        {"j b/5/2", REFUSAL_NO_IDENTITY},
-        {"0123456789012345678901234567890123456789012345678901234567890123/5/2", REFUSAL_NO_IDENTITY},
+        {"job/5/2", REJECTION_NONE},
+        {"job/6/2", REJECTION_NONE}, /* a newer attempt */
+        {"job/4/2", REJECTION_STALE_ATTEMPT},
+        {"job/0/2", REJECTION_STALE_ATTEMPT},
+        {"job/5/1", REJECTION_WORKER},
+        {"other/5/2", REJECTION_JOB},
+        {"jo/5/2", REJECTION_JOB},
+        {"jobs/5/2", REJECTION_JOB},
+        {"", REJECTION_NO_IDENTITY},
+        {"job", REJECTION_NO_IDENTITY},
+        {"job/5", REJECTION_NO_IDENTITY},
+        {"job/5/", REJECTION_NO_IDENTITY},
+        {"job//2", REJECTION_NO_IDENTITY},
+        {"/5/2", REJECTION_NO_IDENTITY},
+        {"job/5/2/", REJECTION_NO_IDENTITY},
+        {"job/5/2 ", REJECTION_NO_IDENTITY},
+        {"job/-5/2", REJECTION_NO_IDENTITY},
+        {"job/5/4294967298", REJECTION_NO_IDENTITY},
+        {"job/99999999999999999999/2", REJECTION_NO_IDENTITY},
+        {"j b/5/2", REJECTION_NO_IDENTITY},
+        {"0123456789012345678901234567890123456789012345678901234567890123/5/2", REJECTION_NO_IDENTITY},
     };
 
     CHECK_ROWS (row, rows) {
         struct identity pending_conn;
 
-        CHECK_STR_EQ(refusal_text(identity_check(&own, row->pending_conn, &pending_conn)),
-                     refusal_text(row->want));
+        CHECK_STR_EQ(rejection_text(identity_check(&own, row->pending_conn, &pending_conn)),
+                     rejection_text(row->want));
     }
 }
 
-TEST(every_refusal_has_its_sentence)
+TEST(every_rejection_has_its_sentence)
 {
-    for (int i = 0; i < REFUSAL_COUNT; i++)
+    for (int i = 0; i < REJECTION_COUNT; i++)
         for (int j = 0; j < i; j++)
-            CHECK(!str_eq(refusal_text((enum refusal)i), refusal_text((enum refusal)j)));
+            CHECK(!str_eq(rejection_text((enum rejection)i), rejection_text((enum rejection)j)));
 }
 
 TEST(all_that_is_missing_is_named_at_once)

@@ -147,7 +147,7 @@ TEST(the_launchers_directory_is_last_in_path)
     }
 }
 
-TEST(a_bad_shape_is_refused)
+TEST(a_bad_shape_is_rejected)
 {
     static char *const entries[] = {"IPU_DEFAULT_IPU_JOB_WORKERS=none", NULL};
     AUTO(envv) struct envv env = {0};

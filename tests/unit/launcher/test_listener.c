@@ -33,7 +33,7 @@ TEST(a_flood_makes_one_line_a_minute)
     uint64_t more = 99, told = 0;
 
     for (int64_t now_ms = 1000; now_ms < 1000 + 3 * LOG_RATELIMIT_INTERVAL_MS; now_ms++)
-        if (log_ratelimit_allow(&log_ratelimit, REFUSAL_KEY, now_ms, &more)) {
+        if (log_ratelimit_allow(&log_ratelimit, REJECTION_KEY, now_ms, &more)) {
             CHECK_INT_EQ(more, told ? LOG_RATELIMIT_INTERVAL_MS - 1 : 0);
             told++;
         }
@@ -45,7 +45,7 @@ TEST(each_reason_is_reported_for_itself)
     struct log_ratelimit log_ratelimit = {0};
     uint64_t more;
 
-    CHECK(log_ratelimit_allow(&log_ratelimit, REFUSAL_KEY, 0, &more));
-    CHECK(log_ratelimit_allow(&log_ratelimit, REFUSAL_STALE_ATTEMPT, 0, &more));
-    CHECK(!log_ratelimit_allow(&log_ratelimit, REFUSAL_KEY, 0, &more));
+    CHECK(log_ratelimit_allow(&log_ratelimit, REJECTION_KEY, 0, &more));
+    CHECK(log_ratelimit_allow(&log_ratelimit, REJECTION_STALE_ATTEMPT, 0, &more));
+    CHECK(!log_ratelimit_allow(&log_ratelimit, REJECTION_KEY, 0, &more));
 }

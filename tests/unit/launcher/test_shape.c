@@ -122,7 +122,7 @@ static const struct bad bads[] = {
     {{"IPU_JOB_TARGET_OPTIONS={\"a\":\"b\"", NULL}, "must be a JSON object"},
 };
 
-TEST(a_shape_that_makes_no_sense_is_refused)
+TEST(a_shape_that_makes_no_sense_is_rejected)
 {
     CHECK_ROWS (row, bads) {
         AUTO(envv) struct envv env = {0};

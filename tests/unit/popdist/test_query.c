@@ -112,7 +112,7 @@ static const struct mistake mistakes[] = {
 };
 
 /* On record: index and number of instances are for uniform replicas only. */
-TEST(an_environment_that_makes_no_sense_is_refused)
+TEST(an_environment_that_makes_no_sense_is_rejected)
 {
     CHECK_ROWS (row, mistakes) {
         struct popdist_error error = {0};

@@ -30,7 +30,7 @@ TEST(what_is_written_can_be_read)
     CHECK(memcmp(read.payload, sent.payload, sent.payload_size) == 0);
 }
 
-TEST(bytes_that_are_no_message_are_refused)
+TEST(bytes_that_are_no_message_are_rejected)
 {
     static const struct {
         size_t at;

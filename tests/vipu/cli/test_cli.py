@@ -310,12 +310,12 @@ def test_attributes(run):
     assert [agent["agent"] for agent in agents] == [f"ag{i}" for i in range(1, 33)]
 
 
-def test_refusals(run):
+def test_rejections(run):
     """On record: failure is an exit status other than 0."""
-    refused = run("create", "partition", "p|1", "--size", "3", "--num-gcds", "5", "--allocation", "nowhere")
-    assert refused.returncode == 1 and refused.stdout == ""
+    rejected = run("create", "partition", "p|1", "--size", "3", "--num-gcds", "5", "--allocation", "nowhere")
+    assert rejected.returncode == 1 and rejected.stdout == ""
     for part in ("create partition (p|1): failed:", "letters, digits", "size 3", "GCDs 5", "replicas 5", '"nowhere"'):
-        assert part in refused.stderr
+        assert part in rejected.stderr
     for words in (["get", "partition", "p9"], ["remove", "partition", "p9"], ["reset", "partition", "p9"]):
         result = run(*words)
         assert (result.returncode, result.stderr) == (1, f'{words[0]} partition (p9): failed: partition "p9" not found\n')

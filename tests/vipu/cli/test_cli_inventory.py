@@ -130,8 +130,8 @@ def test_an_index_counts_the_places_of_the_cluster(serve, vipu):
                                  ("0", ["--cluster", "cl1"], "IPU 0 of IPU-Link domain 0"),
                                  ("2", ["--allocation", "left"], "IPU 0 of IPU-Link domain 1"),
                                  ("0", ["--cluster", "cl9"], 'cluster "cl9" not found')):
-        refused = vipu(port, "create", "partition", "more", "--size", "4", "--index", index, *where)
-        assert refused.returncode == 1 and reason in refused.stderr, refused.stderr
+        rejected = vipu(port, "create", "partition", "more", "--size", "4", "--index", index, *where)
+        assert rejected.returncode == 1 and reason in rejected.stderr, rejected.stderr
     nowhere = vipu(port, "create", "partition", "more", "--size", "4", "--index", "x")
     assert nowhere.returncode == 2 and nowhere.stderr.count("--index ") == 2
 
@@ -160,9 +160,9 @@ def test_a_generic_client(serve):
                                 (ext.GetCapacityRequest(cluster_id="cl2", allocation_id="left"),
                                  grpc.StatusCode.INVALID_ARGUMENT),
                                 (ext.GetCapacityRequest(allocation_id="x"), grpc.StatusCode.NOT_FOUND)):
-            with pytest.raises(grpc.RpcError) as refused:
+            with pytest.raises(grpc.RpcError) as rejected:
                 stub.GetCapacity(request, timeout=DEADLINE_S)
-            assert refused.value.code() == status
+            assert rejected.value.code() == status
 
 
 class PublicOnly(generic.services.UserServiceServicer):

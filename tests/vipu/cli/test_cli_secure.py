@@ -62,9 +62,9 @@ def test_who_may_not(vipu, authority):
     for words in ([], ["--api-user-id", "alice"], ["--api-user-id", "bob", "--api-access-key", KEY],
                   ["--api-user-id", "alice", "--api-access-key", "wrong"]):
         for command in (["list", "partitions"], ["create", "partition", "p1", "--size", "1"], ["list", "clusters"]):
-            refused = vipu(*trust, *words, *command)
-            assert (refused.returncode, refused.stdout) == (1, "")
-            assert "secure mode: user ID and access key required" in refused.stderr
+            rejected = vipu(*trust, *words, *command)
+            assert (rejected.returncode, rejected.stdout) == (1, "")
+            assert "secure mode: user ID and access key required" in rejected.stderr
 
 
 def test_whom_not_to_trust(vipu, stranger, tmp_path):
@@ -73,8 +73,8 @@ def test_whom_not_to_trust(vipu, stranger, tmp_path):
                         (["-H", "127.0.0.1", "--api-ca-cert", str(stranger.pem)], "--api-ca-cert"),
                         (["-H", "127.0.0.1", "--api-ca-cert", str(tmp_path / "none.pem")], "none.pem"),
                         (["-H", "127.0.0.1"], "does it require TLS (--api-tls)?")):
-        refused = vipu(*words, "--api-timeout", "5", "list", "partitions")
-        assert (refused.returncode, refused.stdout) == (1, "") and part in refused.stderr, refused.stderr
+        rejected = vipu(*words, "--api-timeout", "5", "list", "partitions")
+        assert (rejected.returncode, rejected.stdout) == (1, "") and part in rejected.stderr, rejected.stderr
 
 
 def test_completion_knows_the_user(server, authority, tmp_path):

@@ -1,4 +1,4 @@
-"""Clients that keep no rule: the server refuses them, stays up, and other clients notice nothing."""
+"""Clients that keep no rule: the server rejects them, stays up, and other clients notice nothing."""
 
 import socket
 import struct
@@ -116,7 +116,7 @@ def test_clients_that_reset_what_is_finished(server, others):
 
 
 def test_replies_that_are_never_read(serve, dial):
-    """A client that asks for much and gives no window is refused before the replies fill the memory."""
+    """A client that asks for much and gives no window is rejected before the replies fill the memory."""
     server = serve("clusters: [{id: cl1, ipulink-domains: 16}]")
     reply = sum(len(key) + len(value) for ipus in dial(server.target).attributes().values()
                 for attributes in ipus.values() for key, value in attributes.items())
@@ -127,7 +127,7 @@ def test_replies_that_are_never_read(serve, dial):
     attrs = [(n, "/virmgrpc.UserService/ListIPUAttributes" if n == ":path" else v) for n, v in CALL]
     for stream in range(1, 2 * calls, 2):
         peer.call(stream, attrs)
-    # Headers need no window: the last call's refusal comes through.
+    # Headers need no window: the last call's rejection comes through.
     assert b"\x018" in peer.answer(2 * calls - 1)
     assert dial(server.target).version() == "1.18.0"
 

@@ -66,9 +66,9 @@ def test_a_key_is_kept_in_no_table(raw):
 
 
 @pytest.mark.parametrize("code", ["UNAUTHENTICATED", "PERMISSION_DENIED"])
-def test_refusals_are_reported_in_the_controllers_words(generic, code):
-    refuse = lambda _, context: context.abort(grpc.StatusCode[code], "alice: no such user, or not his key")
-    generic.answers.update(ListPartitions=refuse, CreatePartition=refuse)
+def test_rejections_are_reported_in_the_controllers_words(generic, code):
+    reject = lambda _, context: context.abort(grpc.StatusCode[code], "alice: no such user, or not his key")
+    generic.answers.update(ListPartitions=reject, CreatePartition=reject)
     lines = probe(generic.port, "user:alice", f"key:{KEY}", "list", "create:p1:4")
     assert {(line.kind, line.sent, line.unknown) for line in lines} == {("denied", True, False)}
     assert {line.text for line in lines} == {f"{code}: alice: no such user, or not his key"}

@@ -17,8 +17,8 @@ clusters:
 """
 
 
-def refused(code, call, *args, **kwargs):
-    """The call is refused with this status; returns the reason."""
+def rejected(code, call, *args, **kwargs):
+    """The call is rejected with this status; returns the reason."""
     with pytest.raises(grpc.RpcError) as caught:
         call(*args, **kwargs)
     assert caught.value.code() == code, caught.value.details()
@@ -81,7 +81,7 @@ def test_operations_are_asynchronous(serve, dial):
     client.remove("p1")
     assert client.status("p1").operation_state == pb.POS_REMOVING
     client.remove("p1")  # again: it is on its way
-    refused(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
+    rejected(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
 
 
 def test_reset(serve, dial):
@@ -91,26 +91,26 @@ def test_reset(serve, dial):
     client.reset("p1")
     status = client.status("p1")
     assert (status.ready_state, status.operation_state) == (pb.PS_PENDING, pb.POS_RESETTING)
-    refused(grpc.StatusCode.FAILED_PRECONDITION, client.reset, "p1")
-    refused(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "p1")
-    refused(grpc.StatusCode.NOT_FOUND, client.reset, "p2")
+    rejected(grpc.StatusCode.FAILED_PRECONDITION, client.reset, "p1")
+    rejected(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "p1")
+    rejected(grpc.StatusCode.NOT_FOUND, client.reset, "p2")
 
 
 def test_unknown_partitions(quick):
     """On record: NOT_FOUND for an unknown partition in GetPartitionStatus and RemovePartition."""
     for call in (quick.status, quick.remove, quick.reset, quick.ipuof):
-        assert "p9" in refused(grpc.StatusCode.NOT_FOUND, call, "p9")
+        assert "p9" in rejected(grpc.StatusCode.NOT_FOUND, call, "p9")
 
 
 def test_free_ipus(quick):
     """On record: a partition is an isolated set of IPUs."""
     for number in range(4):
         quick.create(f"p{number}", 16)
-    reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 1)
+    reason = rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 1)
     assert "0 of 64 free" in reason
     quick.remove("p2")
     wait_gone(quick, "p2")
-    assert "16" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 32)
+    assert "16" in rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p4", 32)
     quick.create("p4", 16)
     assert places(quick.list()[-1]) == [(0, i) for i in range(32, 48)]
     assert sorted(p for partition in quick.list() for p in places(partition)) == [(0, i) for i in range(64)]
@@ -118,14 +118,14 @@ def test_free_ipus(quick):
 
 def test_free_ipus_of_another_number_of_domains(serve, dial):
     client = dial(serve("create-ms: 0\nclusters: [{id: small, ipulink-domains: 2, agents: 4}]").target)
-    reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p1", 16)
+    reason = rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p1", 16)
     assert reason == ("not enough free IPUs: 16 IPUs over 1 IPU-Link domain requested; "
                       "they fit over another number of domains, 16 of 16 free")
     client.create("p1", 16, num_ipulink_segments=2, num_gcds=2)
 
 
 def test_every_reason_at_once(quick):
-    reason = refused(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "no good|id", 3, num_gcds=5, num_replicas=7,
+    reason = rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "no good|id", 3, num_gcds=5, num_replicas=7,
                      sync_type=9, cluster_id="nowhere", gw_routing_type=2, ipulink_routing_type=77,
                      allocation_id="neither")
     for part in ("ID may contain", "size 3", "GCDs 5", "replicas 7", "sync type 9", "gateway routing", "type 77",
@@ -145,10 +145,10 @@ def test_every_reason_at_once(quick):
     dict(size=1, cluster_id="cl1", ipus=[pb.PartitionIpu(ipulink_domain_topology_id=4000000000)]),
     dict(size=2, cluster_id="cl1", ipus=[pb.PartitionIpu(), pb.PartitionIpu(topology_id=1)]),
 ])
-def test_shapes_that_are_refused(quick, requirements):
+def test_shapes_that_are_rejected(quick, requirements):
     """On record: a partition's size must be a power of two; an IPU-Link domain has at most 64 IPUs; a request that
     lists IPUs must name the cluster."""
-    assert refused(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", **requirements)
+    assert rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", **requirements)
 
 
 @pytest.mark.parametrize("size, requirements, gcds, replicas", [
@@ -189,7 +189,7 @@ def test_routing_is_chosen_by_size_and_topology(serve, dial):
             wait_gone(client, f"p{size}")
         client.create("p64", 64)
         assert client.list()[0].spec.ipulink_routing_type == routing
-    assert "torus" in refused(grpc.StatusCode.INVALID_ARGUMENT, mesh.create, "p1", 1, cluster_id="m",
+    assert "torus" in rejected(grpc.StatusCode.INVALID_ARGUMENT, mesh.create, "p1", 1, cluster_id="m",
                              ipulink_routing_type=pb.IRT_RINGSWNC)
 
 
@@ -201,19 +201,19 @@ def test_explicit_placement(quick):
     ipus = [pb.PartitionIpu(topology_id=8 + i, routing_id=i) for i in range(4)]
     quick.create("p1", 4, allocation_id="cl1", ipus=ipus)
     assert places(quick.list()[0]) == [(0, 8), (0, 9), (0, 10), (0, 11)]
-    assert "IPU 8" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p2", 4, allocation_id="cl1", ipus=ipus)
+    assert "IPU 8" in rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, "p2", 4, allocation_id="cl1", ipus=ipus)
 
 
 def test_allocations(serve, dial):
     """On record: an empty allocation means any the user may see."""
     client = dial(serve(TWO_RACKS).target)
     client.create("p1", 16, allocation_id="small")
-    assert "0 of 16 free" in refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1, allocation_id="small")
+    assert "0 of 16 free" in rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1, allocation_id="small")
     client.create("p3", 16)
     assert [p.id for p in client.list("small")] == ["p1"]
     assert [p.id for p in client.list("2xPOD64")] == ["p3"]
     assert [p.id for p in client.list()] == ["p1", "p3"]
-    refused(grpc.StatusCode.NOT_FOUND, client.list, "nowhere")
+    rejected(grpc.StatusCode.NOT_FOUND, client.list, "nowhere")
 
 
 def test_ipu_attributes(quick):
@@ -249,7 +249,7 @@ def test_ipuof_config(quick):
     one = quick.ipuof("p1", gcd=1)
     assert one.gcd_configs == config.gcd_configs[1:]
     assert one.gcd_configs[0].attributes["Partition Id"] == "p1"
-    assert "0 to 1" in refused(grpc.StatusCode.INVALID_ARGUMENT, quick.ipuof, "p1", gcd=2)
+    assert "0 to 1" in rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.ipuof, "p1", gcd=2)
 
 
 def test_a_thousand_calls_in_flight(quick):
@@ -261,11 +261,11 @@ def test_a_thousand_calls_in_flight(quick):
 
 def test_large_requests(quick):
     huge = "x" * (3 << 20)
-    refused(grpc.StatusCode.INVALID_ARGUMENT, quick.create, huge, 4)
-    refused(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, huge + huge, 4)
+    rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, huge, 4)
+    rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, quick.create, huge + huge, 4)
     assert quick.list() == []
 
 
 def test_an_unknown_method(quick):
     call = quick.channel.unary_unary("/virmgrpc.UserService/Nothing")
-    refused(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
+    rejected(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)

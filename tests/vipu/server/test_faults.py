@@ -8,7 +8,7 @@ import pytest
 from faults import HEAD, QUICK, put, set_faults, shown
 from generic import Client, pb
 from programs import DEADLINE_S, run_program, until
-from test_calls import refused, wait_active, wait_gone
+from test_calls import rejected, wait_active, wait_gone
 
 UNKNOWN = grpc.StatusCode.UNKNOWN
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
@@ -51,11 +51,11 @@ def test_no_faults_at_first(server):
 
 def test_latency_by_method_and_partition(server, client):
     set_faults(server, "calls: [{method: Get*Status, partition: slow-*, latency-ms: 300}]")
-    assert elapsed(refused, NOT_FOUND, client.status, "slow-1") > 0.29
+    assert elapsed(rejected, NOT_FOUND, client.status, "slow-1") > 0.29
     set_faults(server, "calls: [{method: Get*Status, partition: slow-*, latency-ms: 600000}]")
     # Other calls go on meanwhile, on the same connection.
     slow = status_of(client, "slow-2", DEADLINE_S)
-    refused(NOT_FOUND, client.status, "quick")
+    rejected(NOT_FOUND, client.status, "quick")
     client.list()
     assert not slow.done()
 
@@ -98,11 +98,11 @@ def test_a_call_that_takes_effect_after_its_client_is_gone(server, client):
 def test_a_call_that_fails_with_and_without_effect(server, client, effect):
     set_faults(server, {"calls": [{"method": "CreatePartition", "status": "UNAVAILABLE", "message": "not today",
                                    "takes-effect": effect, "times": 2}]})
-    assert refused(UNAVAILABLE, client.create, "p1", 4) == "not today"
-    assert refused(UNAVAILABLE, client.create, "p2", 4) == "not today"
+    assert rejected(UNAVAILABLE, client.create, "p1", 4) == "not today"
+    assert rejected(UNAVAILABLE, client.create, "p2", 4) == "not today"
     assert has(client, "p1") == effect
     if effect:
-        refused(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
+        rejected(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
     else:
         client.create("p1", 4)
 
@@ -114,7 +114,7 @@ def test_a_call_whose_connection_is_dropped(server, client, dial, effect):
                                   {"method": "GetVersion", "late-ms": 600000, "times": 1}]})
     other = client.versions.GetVersion.future(pb.VersionRequest(), timeout=DEADLINE_S)
     until(lambda: "calls" in shown(server) and len(shown(server)["calls"]) == 1, "the other call is on its way")
-    refused(UNAVAILABLE, client.create, "p1", 4)
+    rejected(UNAVAILABLE, client.create, "p1", 4)
     assert other.exception().code() == UNAVAILABLE
     assert has(dial(server.target), "p1") == effect
 
@@ -122,7 +122,7 @@ def test_a_call_whose_connection_is_dropped(server, client, dial, effect):
 def test_a_method_that_does_not_exist_is_no_way_around(server, client):
     set_faults(server, "calls: [{status: INTERNAL}]")
     call = client.channel.unary_unary("/virmgrpc.UserService/Nothing")
-    refused(grpc.StatusCode.INTERNAL, call, b"", timeout=DEADLINE_S)
+    rejected(grpc.StatusCode.INTERNAL, call, b"", timeout=DEADLINE_S)
 
 
 def test_a_controller_that_stalls_until_released(server, client):
@@ -170,7 +170,7 @@ def test_a_controller_that_forgets(server, client):
     client.create("p2", 32)
     assert set_faults(server, {"forget": True}) == {}
     assert client.list() == []
-    refused(NOT_FOUND, client.status, "p1")
+    rejected(NOT_FOUND, client.status, "p1")
     client.create("p3", 64)
     server.restart()
     assert [p.id for p in Client(server.target).list()] == ["p3"]
@@ -195,7 +195,7 @@ def test_partitions_that_fail_at_their_creation(server, client):
     status = client.status("bad-1")
     assert status.operation_state == pb.POS_FAILED
     assert list(status.errors) == ["no clock on the sync links"]
-    assert "no clock" in refused(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "bad-1")
+    assert "no clock" in rejected(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "bad-1")
     client.remove("bad-1")
     wait_gone(client, "bad-1")
 
@@ -239,7 +239,7 @@ def test_hardware_that_fails_and_comes_back(server, client):
     assert {ipu["ipu error state"] for ipu in client.attributes("ag2")["ag2"].values()} == {
         "agent ag2: its fans stand still"}
     assert {ipu["ipu error state"] for ipu in client.attributes("ag1")["ag1"].values()} == {"no errors"}
-    reason = refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 64)
+    reason = rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 64)
     assert "56 of 64 free" in reason
     set_faults(server, {})
     assert client.status("p1").ready_state == pb.PS_ERROR  # until it is reset
@@ -264,8 +264,8 @@ def test_one_ipu_fails(server, client):
 
 def test_quirk_unknown_status(server, client):
     set_faults(server, "quirks: {unknown-status: true}")
-    assert "p9" in refused(UNKNOWN, client.status, "p9")
-    refused(UNKNOWN, client.create, "p1", 3)
+    assert "p9" in rejected(UNKNOWN, client.status, "p9")
+    rejected(UNKNOWN, client.create, "p1", 3)
     client.create("p1", 4)
 
 
@@ -275,9 +275,9 @@ def test_quirk_blocking_operations(start):
     client.create("p1", 4)
     assert client.status("p1").ready_state == pb.PS_ACTIVE
     client.remove("p1")
-    refused(NOT_FOUND, client.status, "p1")
+    rejected(NOT_FOUND, client.status, "p1")
     set_faults(server, {"quirks": {"blocking-operations": True}, "partitions": [{"on": "create", "error": "broken"}]})
-    assert refused(grpc.StatusCode.INTERNAL, client.create, "p1", 4) == "broken"
+    assert rejected(grpc.StatusCode.INTERNAL, client.create, "p1", 4) == "broken"
 
 
 def test_quirk_lenient_answers(server, client):
@@ -286,7 +286,7 @@ def test_quirk_lenient_answers(server, client):
     client.create("p1", 4)
     assert client.create("p1", 16) == "p1"
     assert len(client.list()[0].spec.ipus) == 4
-    refused(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 3)
+    rejected(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 3)
 
 
 def test_quirk_reset_stays_active_and_lists_hide_what_is_pending(start):
@@ -311,9 +311,9 @@ def test_removed_partitions_that_linger(server, client):
     until(lambda: client.status("p1").ready_state == pb.PS_REMOVED, "it is removed")
     assert client.list()[0].ready_state == pb.PS_REMOVED
     client.remove("p1")
-    refused(grpc.StatusCode.FAILED_PRECONDITION, client.reset, "p1")
-    refused(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "p1")
-    refused(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
+    rejected(grpc.StatusCode.FAILED_PRECONDITION, client.reset, "p1")
+    rejected(grpc.StatusCode.FAILED_PRECONDITION, client.ipuof, "p1")
+    rejected(grpc.StatusCode.ALREADY_EXISTS, client.create, "p1", 4)
     server.restart()
     again = Client(server.target)
     wait_gone(again, "p1")  # the faults were not in the configuration
@@ -322,15 +322,15 @@ def test_removed_partitions_that_linger(server, client):
 def test_by_the_configuration_file_and_sighup(start):
     server, client = start(QUICK + "faults: {calls: [{method: GetVersion, status: INTERNAL, times: 1}]}\n")
     assert "fault injection is active" in server.log()
-    refused(grpc.StatusCode.INTERNAL, client.version)
+    rejected(grpc.StatusCode.INTERNAL, client.version)
     assert client.version() == "1.18.0"
     set_faults(server, "stall: true")
     server.reload(QUICK + "faults: {calls: [{method: GetVersion, drop: true}]}\n")
     until(lambda: "configuration reloaded" in server.log(), "it is read")
     assert shown(server) == {"calls": [{"method": "GetVersion", "drop": True}]}
-    refused(UNAVAILABLE, client.version)
+    rejected(UNAVAILABLE, client.version)
     server.reload(QUICK + "faults: {calls: [{method: GetVersion}]}\n")
-    until(lambda: "configuration rejected" in server.log(), "it is refused")
+    until(lambda: "configuration rejected" in server.log(), "it is rejected")
     assert shown(server) == {"calls": [{"method": "GetVersion", "drop": True}]}
 
 

@@ -1,4 +1,4 @@
-"""Our server against clients that flood it, starve it, or break the rules of HTTP/2: they are refused or cut off, other
+"""Our server against clients that flood it, starve it, or break the rules of HTTP/2: they are rejected or cut off, other
 clients notice nothing, and memory stays small. More of the kind stands in test_abuse.py."""
 
 import struct
@@ -199,7 +199,7 @@ def test_requests_that_never_end(server, others):
 
 
 def test_more_calls_than_may_be_in_flight(server, others):
-    """The thousand and first is refused before anybody looked at it."""
+    """The thousand and first is rejected before anybody looked at it."""
     peer = Raw(server.port)
     for stream in range(1, 2003, 2):
         peer.send(headers(stream, CALL))

@@ -10,7 +10,7 @@ import pytest
 from faults import HEAD, QUICK, set_faults
 from generic import Client, pb
 from programs import run_program, until
-from test_calls import places, refused, wait_active, wait_gone
+from test_calls import places, rejected, wait_active, wait_gone
 
 PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION
 
@@ -52,7 +52,7 @@ def test_an_automatic_reset_mends_what_was_short(start):
     begun = time.time()
     set_faults(server, "hardware: [{agent: ag1}]")
     wait_state(client, "p1", pb.PS_ERROR, pb.POS_IDLE)
-    refused(PRECONDITION, client.ipuof, "p1")
+    rejected(PRECONDITION, client.ipuof, "p1")
     until(lambda: client.status("p1").auto_reset_retry_count, "the first reset comes too early")
     set_faults(server, "hardware: [{agent: ag1, for-ms: 1000}]")
     wait_active(client, "p1")
@@ -180,7 +180,7 @@ def test_removed_is_seen_for_a_while(start, dial):
     client.create("p1", 64)
     client.remove("p1")
     wait_state(client, "p1", pb.PS_REMOVED, pb.POS_IDLE)
-    refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1)  # the list says who has the IPUs
+    rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p2", 1)  # the list says who has the IPUs
     server.restart(QUICK + "removed-ms: 1\n")
     client = dial(server.target)
     wait_gone(client, "p1")
@@ -200,9 +200,9 @@ def test_gateway_routing(serve, dial, topology, routing, works):
         wait_active(client, "p1")
         assert client.list()[0].spec.gw_routing_type == client.ipuof("p1").gw_routing_type == routing
     else:
-        refused(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p1", 128, cluster_id="a", **shape)
+        rejected(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p1", 128, cluster_id="a", **shape)
     if routing:
-        assert "gateway" in refused(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 4, gw_routing_type=routing)
+        assert "gateway" in rejected(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p2", 4, gw_routing_type=routing)
 
 
 def test_what_the_ipuof_client_receives(client):

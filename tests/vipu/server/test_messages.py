@@ -145,7 +145,7 @@ def test_enumerations_from_the_future(generic):
     b"\x0a\x02\x0a\x05", b"\x0a\x04\x12\x02\x12\x7f", b"\x80" * 20,
 ])
 def test_replies_with_hostile_lengths(reply):
-    """A list is decoded by other code than the rest: both refuse."""
+    """A list is decoded by other code than the rest: both reject."""
     server, port = listen_bytes(ListPartitions=reply, GetPartitionStatus=reply, ListIPUAttributes=reply,
                                 GetPartitionIpuofConfig=reply)
     lines = probe(port, "list", "status:p1", "attrs", "ipuof:p1")

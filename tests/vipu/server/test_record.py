@@ -11,7 +11,7 @@ import pytest
 from devices import desk  # noqa: F401
 from generic import pb
 from programs import DEADLINE_S, run_program, until
-from test_calls import refused, wait_active
+from test_calls import rejected, wait_active
 
 RACKS = "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nclusters:\n- {id: pod, ipulink-domains: %d}\n"
 CALLS = {
@@ -48,8 +48,8 @@ def test_a_partition_cannot_be_changed(quick):
     before = quick.list()
     for method in ("UpdatePartition", "ModifyPartition", "ApplyPartition"):
         call = quick.channel.unary_unary(f"/virmgrpc.UserService/{method}")
-        refused(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
-    refused(grpc.StatusCode.ALREADY_EXISTS, quick.create, "p1", 8)
+        rejected(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
+    rejected(grpc.StatusCode.ALREADY_EXISTS, quick.create, "p1", 8)
     assert quick.list() == before
 
 

@@ -62,7 +62,7 @@ def carol(secure, dial):
     return dial(secure.target, user_id="carol", access_key=CAROL)
 
 
-def refused(call, *args, **kwargs):
+def rejected(call, *args, **kwargs):
     with pytest.raises(grpc.RpcError) as caught:
         call(*args, **kwargs)
     return caught.value.code(), caught.value.details()
@@ -79,7 +79,7 @@ def test_an_unknown_user_may_do_nothing(secure, dial, who):
     """On record: secure mode knows users by access keys."""
     client = dial(secure.target, **who)
     for call in CALLS:
-        code, text = refused(call, client)
+        code, text = rejected(call, client)
         assert code == grpc.StatusCode.UNAUTHENTICATED and "secure mode" in text and "key-685X" not in text
 
 
@@ -94,10 +94,10 @@ def test_users_see_their_own(alice, bob, carol):
     assert [p.id for p in alice.list()] == ["pa"] and [p.id for p in bob.list()] == ["pb"] and carol.list() == []
     assert [p.id for p in bob.list("b")] == ["pb"]
     for call in (bob.status, bob.remove, bob.reset, bob.ipuof):
-        assert refused(call, "pa") == (grpc.StatusCode.NOT_FOUND, 'partition "pa" not found')
-        assert refused(call, "px") == (grpc.StatusCode.NOT_FOUND, 'partition "px" not found')
+        assert rejected(call, "pa") == (grpc.StatusCode.NOT_FOUND, 'partition "pa" not found')
+        assert rejected(call, "px") == (grpc.StatusCode.NOT_FOUND, 'partition "px" not found')
     for allocation in ("a1", "cl1", "nothing"):
-        assert refused(bob.list, allocation) == (grpc.StatusCode.NOT_FOUND, f'allocation "{allocation}" not found')
+        assert rejected(bob.list, allocation) == (grpc.StatusCode.NOT_FOUND, f'allocation "{allocation}" not found')
     assert alice.status("pa").ready_state == pb.PS_ACTIVE
 
 
@@ -113,7 +113,7 @@ def test_a_create_without_allocation_stays_within_the_users(alice, bob):
     for number in range(2):
         alice.create(f"pa{number}", 4)
     assert {p.id: p.spec.allocation_id for p in alice.list()} == {"pa0": "a1", "pa1": "a2"}
-    code, text = refused(alice.create, "pa2", 1)
+    code, text = rejected(alice.create, "pa2", 1)
     assert code == grpc.StatusCode.RESOURCE_EXHAUSTED and "not enough free IPUs" in text
     bob.create("pb", 8)
     assert bob.list()[0].spec.allocation_id == "b"
@@ -124,7 +124,7 @@ def test_a_create_elsewhere_looks_like_nowhere(alice, bob):
         theirs, nothing = ("b", "cl3") if place == "allocation_id" else ("cl2", "cl3")
         client = alice if place == "allocation_id" else bob
         for id in (theirs, nothing):
-            code, text = refused(client.create, "p", 3, **{place: id})
+            code, text = rejected(client.create, "p", 3, **{place: id})
             assert code == grpc.StatusCode.INVALID_ARGUMENT
             assert f'{name} "{id}" not found' in text and "power of two" in text
     alice.create("p", 1, cluster_id="cl2")
@@ -134,7 +134,7 @@ def test_a_create_elsewhere_looks_like_nowhere(alice, bob):
 def test_explicit_ipus_are_looked_for_in_every_allocation(alice):
     alice.create("p", 2, cluster_id="cl2", ipus=[pb.PartitionIpu(topology_id=i, routing_id=i) for i in range(2)])
     assert [i.topology_id for i in alice.list()[0].spec.ipus] == [0, 1]
-    code, _ = refused(alice.create, "q", 1, cluster_id="cl1", ipus=[pb.PartitionIpu(topology_id=12)])
+    code, _ = rejected(alice.create, "q", 1, cluster_id="cl1", ipus=[pb.PartitionIpu(topology_id=12)])
     assert code == grpc.StatusCode.INVALID_ARGUMENT
 
 
@@ -155,7 +155,7 @@ def test_users_of_one_allocation_trust_each_other(serve, dial, tmp_path):
 
 def test_a_partition_cannot_span_allocations(alice):
     """"a partition cannot span allocations" [D]: eight IPUs are free for alice, in two allocations."""
-    code, _ = refused(alice.create, "p", 8)
+    code, _ = rejected(alice.create, "p", 8)
     assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
     alice.create("p", 4)
     alice.create("q", 4)
@@ -163,7 +163,7 @@ def test_a_partition_cannot_span_allocations(alice):
 
 def test_ids_are_one_name_space(alice, bob):
     alice.create("p", 1)
-    assert refused(bob.create, "p", 1)[0] == grpc.StatusCode.ALREADY_EXISTS
+    assert rejected(bob.create, "p", 1)[0] == grpc.StatusCode.ALREADY_EXISTS
 
 
 def test_without_secure_mode_every_user_sees_everything(serve, dial, tmp_path):
@@ -177,18 +177,18 @@ def test_without_secure_mode_every_user_sees_everything(serve, dial, tmp_path):
 def test_secure_on_the_command_line(tmp_path, serve, dial):
     """vipu-server --secure [D]."""
     server = serve(config(tmp_path).replace("secure: true", ""), options=["--secure"])
-    assert refused(dial(server.target).version)[0] == grpc.StatusCode.UNAUTHENTICATED
+    assert rejected(dial(server.target).version)[0] == grpc.StatusCode.UNAUTHENTICATED
     bare = run_program("vipu-server", "--secure", "--storage", str(tmp_path / "none.db"))
     assert bare.returncode == 1 and "--secure requires at least one user" in bare.stderr
 
 
 def test_keys_are_never_logged(secure, alice, dial):
     alice.create("p", 1)
-    refused(dial(secure.target, user_id="bob", access_key="planted-key-1234").version)
+    rejected(dial(secure.target, user_id="bob", access_key="planted-key-1234").version)
     until(lambda: "partition is being created" in secure.log(), "something is logged")
     until(lambda: "calls rejected" in secure.log(), "a stranger's attempt is")
     for _ in range(20):
-        refused(dial(secure.target, user_id="bob", access_key="planted-key-1234").version)
+        rejected(dial(secure.target, user_id="bob", access_key="planted-key-1234").version)
     assert not re.search(r"key-685X|planted", secure.log())
     assert secure.log().count("calls rejected") < 20, "but not every one"
 
@@ -197,7 +197,7 @@ def test_keys_in_cleartext_are_warned_of(secure):
     until(lambda: "access keys are sent unencrypted" in secure.log(), "it says so")
 
 
-def test_hashes_are_salted_and_bad_keys_refused():
+def test_hashes_are_salted_and_bad_keys_rejected():
     assert hashed(ALICE) != hashed(ALICE) and ALICE not in hashed(ALICE)
     for key in ("", "short", "with blank inside", "x" * 513):
         done = run_program("vipu-server", "--hash-key", input=key)
@@ -214,4 +214,4 @@ def test_tls_and_secure_mode(serve, dial, tmp_path):
     assert [p.id for p in client.list()] == ["p"]
     assert "travel as they are" not in server.log()
     stranger = dial(server.target, authority=authority.pem.read_bytes())
-    assert refused(stranger.list)[0] == grpc.StatusCode.UNAUTHENTICATED
+    assert rejected(stranger.list)[0] == grpc.StatusCode.UNAUTHENTICATED

@@ -12,7 +12,7 @@ PROGRAMS = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "tests/sim"
 STEPS = 200
 HEAD = "admin-listen: 127.0.0.1:0\nclusters: [{id: cl1, agents: 16}]\n"
 AT_ONCE = HEAD + "create-ms: 0\nremove-ms: 0\nreset-ms: 0\nauto-reset-ms: 0\nauto-reset-retries: 2\n"
-# Whatever is begun does not end while the script runs: what is refused meanwhile?
+# Whatever is begun does not end while the script runs: what is rejected meanwhile?
 NEVER = HEAD + "create-ms: 600000\nremove-ms: 600000\nreset-ms: 600000\nauto-reset-ms: 600000\n"
 # Partitions are in error, and some resets move them elsewhere.
 BROKEN = "{hardware: [{agent: ag1, error: its fans stand still}, {agent: ag4, error: it is too hot}]}"

@@ -106,7 +106,7 @@ def test_a_client_with_tls_and_without_http2(answerer, others, authority, alpn):
 
 
 def test_an_old_client(answerer, others, authority):
-    """TLS 1.1 is refused; 1.2 and 1.3 are taken."""
+    """TLS 1.1 is rejected; 1.2 and 1.3 are taken."""
     def version(option):
         done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{answerer.port}", "-alpn", "h2", option,
                                "-cipher", "ALL:@SECLEVEL=0", "-CAfile", str(authority.pem)], input=b"", timeout=DEADLINE_S,

@@ -61,7 +61,7 @@ static int is_due(int fd)
     return 1;
 }
 
-static int refuse(void)
+static int reject(void)
 {
     errno = ENOSPC;
     return -1;
@@ -73,7 +73,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t len, off64_t at)
     ssize_t done;
 
     if (due && how == FULL)
-        return refuse();
+        return reject();
     if (due && how == BEFORE)
         die();
     done = syscall(SYS_pwrite64, fd, bytes, due && how == HALF ? len / 2 : len, at);
@@ -93,7 +93,7 @@ int ftruncate64(int fd, off64_t len)
     int done;
 
     if (due && how == FULL)
-        return refuse();
+        return reject();
     if (due && how != AFTER)
         die();
     done = (int)syscall(SYS_ftruncate, fd, len);
@@ -113,7 +113,7 @@ int fdatasync(int fd)
     int done;
 
     if (due && how == FULL)
-        return refuse();
+        return reject();
     if (due && how != AFTER)
         die();
     done = (int)syscall(SYS_fdatasync, fd);

@@ -106,11 +106,11 @@ def conf(partition, ipus, gcd=0, **attributes):
 
 class Controller(services.UserServiceServicer):
     """A generic gRPC server with one reconfigurable partition p1 of four IPUs; `status` is what it says of it,
-    `refusal` how it refuses the configuration."""
+    `rejection` how it rejects the configuration."""
 
     def __init__(self):
         self.status = pb.PartitionStatus(partition_id="p1", ready_state=pb.PS_ACTIVE, operation_state=pb.POS_IDLE)
-        self.refusal = None
+        self.rejection = None
 
     def ListPartitions(self, request, context):
         spec = pb.PartitionSpec(cluster_id="c", num_gcds=1, num_replicas=3, reconfigurable=True,
@@ -121,8 +121,8 @@ class Controller(services.UserServiceServicer):
         return pb.GetPartitionStatusReply(status=self.status)
 
     def GetPartitionIpuofConfig(self, request, context):
-        if self.refusal:
-            context.abort(*self.refusal)
+        if self.rejection:
+            context.abort(*self.rejection)
         devices = [pb.IpuofDevice(ip="10.1.5.10", routing_id=i, ipu_id=3 - i, ipu_arch_id=2, chip_id=f"c{i}")
                    for i in range(4)]
         return pb.GetPartitionIpuofConfigReply(ipuof_config=pb.PartitionConfig(

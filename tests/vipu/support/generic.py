@@ -92,7 +92,7 @@ class Client:
 
 
 def version_of(target):
-    """What a client that has just come is told; None when it is refused."""
+    """What a client that has just come is told; None when it is rejected."""
     client = Client(target)
     try:
         return version_by(client)
@@ -101,7 +101,7 @@ def version_of(target):
 
 
 def version_by(client):
-    """What it is told; None when it is refused."""
+    """What it is told; None when it is rejected."""
     try:
         return client.version()
     except grpc.RpcError:

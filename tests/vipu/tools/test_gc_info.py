@@ -123,8 +123,8 @@ def test_tiles_need_the_device_alone(cloud, desk):  # noqa: F811
     assert rows[1].startswith("  0 xx:: xx::") and rows[2].startswith("  1 :::: ::::")
     assert len(rows) == 1 + 1472 // 64
     process = desk.attach("p1", 0, 2)
-    refused = desk.info("-d", "30", "--tile-overview")
-    assert bad(refused, f"IPU 0 by process {process.pid} (vipu-attacher, user ", "gc-monitor") == ""
+    rejected = desk.info("-d", "30", "--tile-overview")
+    assert bad(rejected, f"IPU 0 by process {process.pid} (vipu-attacher, user ", "gc-monitor") == ""
     good(desk.info("-d", "17", "--tile-overview"))
     desk.detach(process)
     good(desk.info("-d", "30", "--tile-overview"))
@@ -293,9 +293,9 @@ def test_nothing_is_listed_while_an_agent_is_in_error(controller, desk, state): 
     assert ids(good(desk.info("-l"))) == list(range(7))
 
 
-def test_a_controller_that_refuses_the_configuration(controller, desk):  # noqa: F811
+def test_a_controller_that_rejects_the_configuration(controller, desk):  # noqa: F811
     desk.point_at(controller.target, "p1")
-    controller.refusal = (grpc.StatusCode.FAILED_PRECONDITION, "agent ag1 is in error")
+    controller.rejection = (grpc.StatusCode.FAILED_PRECONDITION, "agent ag1 is in error")
     assert bad(desk.info("-l"), "agent ag1 is in error", "vipu reset partition p1").count("Id:") == 0
 
 

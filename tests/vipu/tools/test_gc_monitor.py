@@ -71,12 +71,12 @@ def test_who_is_attached(p1):
     assert "No attached processes in partition p1" in good(p1.monitor())
 
 
-def test_a_second_program_is_refused(p1):
-    """Issue: "a second program is refused"; seed 003, 2.10.2: "IPUs cannot be shared by different programs"."""
+def test_a_second_program_is_rejected(p1):
+    """Issue: "a second program is rejected"; seed 003, 2.10.2: "IPUs cannot be shared by different programs"."""
     holder = p1.attach("p1", 4, 4)
-    refused = p1.start("p1", 6, 1)
-    _, problems = refused.communicate(timeout=DEADLINE_S)
-    assert refused.returncode == 1
+    rejected = p1.start("p1", 6, 1)
+    _, problems = rejected.communicate(timeout=DEADLINE_S)
+    assert rejected.returncode == 1
     assert f"IPU 6 by process {holder.pid} (vipu-attacher, user " in problems and "gc-monitor" in problems
     p1.attach("p1", 0, 4)
     p1.detach(holder)
@@ -177,7 +177,7 @@ def test_a_partition_in_error(controller, desk):  # noqa: F811
     controller.status.errors[:] = ["agent ag1 does not answer"]
     assert bad(desk.monitor(), "agent ag1 does not answer", "vipu reset partition p1") == ""
     (entry,) = json.loads(bad(desk.monitor("--json"), "vipu reset partition p1"))["partitions"]
-    assert "agent ag1" in entry["trouble"] and entry["ipus"] == []
+    assert "agent ag1" in entry["error"] and entry["ipus"] == []
 
 
 def test_locks_that_cannot_be_read(p1, tmp_path):

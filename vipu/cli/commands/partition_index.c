@@ -33,6 +33,7 @@ bool partition_index_resolve(const struct vipu_cluster_entry *cluster, uint32_t 
         }
         before += places;
     }
-    return err_set(err, ERR_INVALID, "--index %u is out of range: cluster \"%s\" has %u blocks of %u IPUs",
-                   index, cluster->id, before, r->size);
+    return err_set(err, ERR_INVALID, "--index %u is out of range: cluster \"%s\" has %u %s of %u %s", index,
+                   cluster->id, before, before == 1 ? "block" : "blocks", r->size,
+                   r->size == 1 ? "IPU" : "IPUs");
 }

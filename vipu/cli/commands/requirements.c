@@ -68,7 +68,8 @@ static void read_listed_ipus(const struct options *o, struct vipu_requirements *
     if (!*o->ipus)
         strv_push(problems, "--ipus is empty");
     if (o->size && o->size != count)
-        strv_pushf(problems, "--size %u does not match the %zu IPUs in --ipus", o->size, count);
+        strv_pushf(problems, "--size %u does not match --ipus, which lists %zu %s", o->size, count,
+                   count == 1 ? "IPU" : "IPUs");
     number_ipus(*ret, count);
     r->size = (uint32_t)count;
     r->ipus = *ret;

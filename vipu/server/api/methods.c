@@ -47,7 +47,7 @@ static void answer_when_saved(struct methods *m, struct rpc *rpc, const char *id
 static void reply(struct rpc *rpc, const struct str *message)
 {
     if (message->full)
-        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "response too large");
+        rpc_reject(rpc, GRPC_RESOURCE_EXHAUSTED, "response too large");
     else
         rpc_reply(rpc, str_slice(message));
 }
@@ -92,13 +92,13 @@ static bool list_ipu_attributes(struct methods *m, struct rpc *rpc, struct slice
     return true;
 }
 
-static bool refuse_create(struct rpc *rpc, const struct strv *problems, const struct err *err)
+static bool reject_create(struct rpc *rpc, const struct strv *problems, const struct err *err)
 {
     AUTO(str) struct str all = {.max = GRPC_TEXT_MAX};
 
     for (size_t i = 0; i < problems->count; i++)
         str_addf(&all, "%s%s", i ? "; " : "", problems->items[i]);
-    rpc_refuse(rpc, grpc_status_of_kind(err->kind), problems->count ? str_text(&all) : err->msg);
+    rpc_reject(rpc, grpc_status_of_kind(err->kind), problems->count ? str_text(&all) : err->msg);
     return true;
 }
 
@@ -119,7 +119,7 @@ static bool create_partition(struct methods *m, struct rpc *rpc, struct slice me
         return true;
     }
     if (err->kind != ERR_EXISTS || !quirks_of(m)->create_existing_succeeds)
-        return refuse_create(rpc, &problems, err);
+        return reject_create(rpc, &problems, err);
     reply(rpc, &out);
     return true;
 }
@@ -175,7 +175,7 @@ static bool get_status(struct methods *m, struct rpc *rpc, struct slice message,
     return true;
 }
 
-static bool refuse_inactive(const struct controller_partition *entry, struct err *err)
+static bool reject_inactive(const struct controller_partition *entry, struct err *err)
 {
     const char *id = entry->partition.id;
 
@@ -198,7 +198,7 @@ static bool get_ipuof(struct methods *m, struct rpc *rpc, struct slice message, 
         !(entry = tenancy_find(m->controller, rpc->user, request.partition_id, err)))
         return false;
     if (entry->partition.ready_state != VIPU_READY_ACTIVE)
-        return refuse_inactive(entry, err);
+        return reject_inactive(entry, err);
     if (!hardware_ipuof(entry->cluster, &entry->partition, request.has_gcd ? (int64_t)request.gcd : -1,
                         &config, err))
         return false;
@@ -311,11 +311,11 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
     struct err err;
 
     if (rpc->method == COUNT_OF(table))
-        rpc_refuse(rpc, GRPC_UNIMPLEMENTED, "unknown method");
+        rpc_reject(rpc, GRPC_UNIMPLEMENTED, "unknown method");
     else if (!authenticate(m, rpc))
-        rpc_refuse(rpc, GRPC_UNAUTHENTICATED, "secure mode: user ID and access key required");
+        rpc_reject(rpc, GRPC_UNAUTHENTICATED, "secure mode: user ID and access key required");
     else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))
-        rpc_refuse(rpc, grpc_status_of_kind(err.kind), err.msg);
+        rpc_reject(rpc, grpc_status_of_kind(err.kind), err.msg);
 }
 
 static const char *name_of(size_t method)

@@ -69,7 +69,7 @@ static size_t cost_of(const struct delayed_call *delayed_call)
 static void carry_out(struct fault_injector *injector, struct rpc *rpc, struct slice message)
 {
     if (injector->is_ending)
-        rpc_refuse(rpc, GRPC_UNAVAILABLE, "the controller is shutting down");
+        rpc_reject(rpc, GRPC_UNAVAILABLE, "the controller is shutting down");
     else
         injector->fn(injector->ctx, rpc, message);
 }
@@ -109,7 +109,7 @@ static void wait_and_carry_out(struct fault_injector *injector, struct rpc *rpc,
     if (delayed_calls_add(injector->delayed, latency_ms, cost_of(delayed_call), on_waited, delayed_call))
         return;
     delayed_call_free(delayed_call);
-    rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");
+    rpc_reject(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");
 }
 
 static void judge(struct fault_injector *injector, struct rpc *rpc, const char *name, struct slice message)
@@ -117,7 +117,7 @@ static void judge(struct fault_injector *injector, struct rpc *rpc, const char *
     AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
     struct fault_verdict verdict;
 
-    rpc->unknown_refusal = injector->faults.quirks.unknown_status;
+    rpc->unknown_rejection = injector->faults.quirks.unknown_status;
     if (injector->faults.call_count == 0) {
         carry_out(injector, rpc, message);
         return;
@@ -126,7 +126,7 @@ static void judge(struct fault_injector *injector, struct rpc *rpc, const char *
     rpc_apply_faults(rpc, &verdict);
     if (!verdict.takes_effect) {
         rpc->late_ms += verdict.latency_ms;
-        rpc_refuse(rpc, (int)verdict.status, verdict.message);
+        rpc_reject(rpc, (int)verdict.status, verdict.message);
     } else if (verdict.latency_ms > 0) {
         wait_and_carry_out(injector, rpc, name, message, verdict.latency_ms);
     } else {
@@ -140,7 +140,7 @@ static void stall(struct fault_injector *injector, struct rpc *rpc, const char *
 
     if (injector->stalled_bytes + cost_of(delayed_call) > STALLED_MAX_BYTES) {
         delayed_call_free(delayed_call);
-        rpc_refuse(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");
+        rpc_reject(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");
         return;
     }
     injector->stalled_bytes += cost_of(delayed_call);

@@ -114,8 +114,8 @@ static void put_reloads(const void *ctx, const struct openmetrics_family *family
 {
     const struct view *v = ctx;
     str_addf(out, "%s_total{result=\"taken\"} %llu\n", family->name, (unsigned long long)v->metrics->reloads);
-    str_addf(out, "%s_total{result=\"refused\"} %llu\n", family->name,
-             (unsigned long long)v->metrics->refused_reloads);
+    str_addf(out, "%s_total{result=\"rejected\"} %llu\n", family->name,
+             (unsigned long long)v->metrics->rejected_reloads);
 }
 
 static const struct openmetrics_family families[] = {

@@ -24,7 +24,7 @@ struct metrics {
     size_t method_count;
     uint64_t storage_commits;
     uint64_t reloads;
-    uint64_t refused_reloads;
+    uint64_t rejected_reloads;
 };
 
 /* The index of a method for later calls; the name is borrowed and must outlive the metrics. */

@@ -76,7 +76,7 @@ static void answer_later(struct rpc *rpc, struct slice message)
 static void finish(struct rpc *rpc, int status, const char *text, struct slice message)
 {
     if (rpc->status == GRPC_OK && status != GRPC_OK) {
-        rpc->status = rpc->unknown_refusal ? GRPC_UNKNOWN : status;
+        rpc->status = rpc->unknown_rejection ? GRPC_UNKNOWN : status;
         mem_set_str(&rpc->text, text);
     }
     if (rpc->drop || rpc->late_ms > 0)
@@ -90,7 +90,7 @@ void rpc_reply(struct rpc *rpc, struct slice message)
     finish(rpc, GRPC_OK, NULL, message);
 }
 
-void rpc_refuse(struct rpc *rpc, int grpc_status, const char *text)
+void rpc_reject(struct rpc *rpc, int grpc_status, const char *text)
 {
     finish(rpc, grpc_status, text, (struct slice){0});
 }

@@ -20,10 +20,10 @@ struct rpc {
     size_t method;           /* its index in the metrics */
     const struct user *user; /* the caller, while it runs; NULL: secure mode is off */
     int64_t begun_us;
-    uint32_t late_ms;     /* delay of the response */
-    bool drop;            /* instead of a response */
-    bool unknown_refusal; /* every rejection has the status UNKNOWN */
-    int status;           /* of the response; before that, its replacement, or 0 */
+    uint32_t late_ms;       /* delay of the response */
+    bool drop;              /* instead of a response */
+    bool unknown_rejection; /* every rejection has the status UNKNOWN */
+    int status;             /* of the response; before that, its replacement, or 0 */
     char *text;
     struct str reply; /* while it is delayed */
 };
@@ -33,4 +33,4 @@ struct rpc *rpc_new(struct grpc_server_call *call, struct metrics *metrics, stru
 /* Applies the verdict to the coming response. */
 void rpc_apply_faults(struct rpc *rpc, const struct fault_verdict *verdict);
 void rpc_reply(struct rpc *rpc, struct slice message);
-void rpc_refuse(struct rpc *rpc, int grpc_status, const char *text);
+void rpc_reject(struct rpc *rpc, int grpc_status, const char *text);

@@ -34,7 +34,7 @@ void blockers_explain(const struct controller *c, const struct user *user,
     AUTO(mem) size_t *blocker = mem_alloc((c->count + 1) * sizeof(*blocker));
     AUTO(str) struct str names = {0};
     struct vipu_requirements r = vipu_requirements_with_defaults(given);
-    struct err refusal = *err;
+    struct err rejection = *err;
     size_t count;
 
     for (size_t i = 0; i < c->count; i++) {
@@ -46,5 +46,5 @@ void blockers_explain(const struct controller *c, const struct user *user,
     if (count == 0 || !may_see_all(c, user, blocker, count))
         return;
     name_them(c, blocker, count, &names);
-    err_set_code(err, refusal.kind, refusal.code, "%s; blocked by %s", refusal.msg, str_text(&names));
+    err_set_code(err, rejection.kind, rejection.code, "%s; blocked by %s", rejection.msg, str_text(&names));
 }

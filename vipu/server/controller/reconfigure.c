@@ -98,14 +98,14 @@ static const struct vipu_cluster *settle(struct controller *c, const struct vipu
     return cluster && vipu_allocator_reserve(&c->allocator, cluster, p->ipus, p->size) ? cluster : NULL;
 }
 
-static void settle_all(struct controller *c, bool is_homeless)
+static void settle_all(struct controller *c, bool is_unplaced)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct controller_partition *entry = c->list[i];
 
-        if ((entry->cluster == NULL) == is_homeless) {
+        if ((entry->cluster == NULL) == is_unplaced) {
             entry->cluster = settle(c, &entry->partition);
-            assert(entry->cluster || is_homeless);
+            assert(entry->cluster || is_unplaced);
         }
     }
 }

@@ -54,7 +54,7 @@ static bool is_candidate(const struct controller *c, const struct vipu_requireme
 }
 
 /* With every other reason, as for a cluster that does not exist. */
-static bool refuse_place(const struct vipu_requirements *given, struct strv *problems, struct err *err)
+static bool reject_place(const struct vipu_requirements *given, struct strv *problems, struct err *err)
 {
     struct vipu_requirements r = vipu_requirements_with_defaults(given);
 
@@ -103,5 +103,5 @@ bool tenancy_create(struct controller *c, const struct user *user, const struct 
         strv_release(problems);
         *err = busy;
     }
-    return is_tried ? false : refuse_place(given, problems, err);
+    return is_tried ? false : reject_place(given, problems, err);
 }

@@ -31,9 +31,9 @@ static void answer_one(const struct group_commit *c, struct waiting *waiting, co
     const struct controller_partition *entry = held_of(c, waiting->until);
 
     if (err)
-        rpc_refuse(waiting->rpc, grpc_status_of_kind(err->kind), err->msg);
+        rpc_reject(waiting->rpc, grpc_status_of_kind(err->kind), err->msg);
     else if (entry && entry->errors.count > 0)
-        rpc_refuse(waiting->rpc, GRPC_INTERNAL, entry->errors.items[0]);
+        rpc_reject(waiting->rpc, GRPC_INTERNAL, entry->errors.items[0]);
     else
         rpc_reply(waiting->rpc, str_slice(&waiting->reply));
     str_release(&waiting->reply);

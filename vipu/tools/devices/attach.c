@@ -88,7 +88,7 @@ static bool make_lock(const char *path)
     return made;
 }
 
-/* Open an existing file without O_CREAT: in a shared sticky folder the kernel refuses O_CREAT for another
+/* Open an existing file without O_CREAT: in a shared sticky folder the kernel rejects O_CREAT for another
  * user's file. */
 static int open_lock(const char *path, struct err *err)
 {

@@ -10,7 +10,7 @@ static bool is_given(const char *text)
 }
 
 static struct vipu_sync_client *connect_to(const struct partition_source *source,
-                                           const struct discovery_wish *wish)
+                                           const struct discovery_options *options)
 {
     const struct vipu_endpoint endpoint = {
         .host = is_given(source->host) ? source->host : SOURCE_DEFAULT_HOST,
@@ -21,7 +21,7 @@ static struct vipu_sync_client *connect_to(const struct partition_source *source
         .ca_file = source->ca_file,
     };
 
-    return vipu_sync_new(&endpoint, wish->user_agent, source->timeout_s);
+    return vipu_sync_new(&endpoint, options->user_agent, source->timeout_s);
 }
 
 static void client_auto(struct vipu_sync_client **client)
@@ -116,7 +116,7 @@ static bool check_sizes(const struct discovery *found, struct err *err)
     return true;
 }
 
-/* A controller that refuses the configuration of a partition in error says why. */
+/* A controller that rejects the configuration of a partition in error says why. */
 static bool ask_config(const struct asking *asking, const char *id, int64_t gcd, struct discovery *ret,
                        struct err *err)
 {
@@ -196,21 +196,21 @@ static bool add_attributes(const struct asking *asking, struct discovery *ret, s
     return true;
 }
 
-bool discover_controller(const struct partition_source *source, const struct discovery_wish *wish,
+bool discover_controller(const struct partition_source *source, const struct discovery_options *options,
                          struct discovery *ret, struct err *err)
 {
-    AUTO(client) struct vipu_sync_client *client = connect_to(source, wish);
+    AUTO(client) struct vipu_sync_client *client = connect_to(source, options);
     AUTO(vipu_partitions) struct vipu_partitions list = {0};
     struct asking asking = {.source = source, .client = client, .list = &list};
     struct err none;
     bool ok;
 
     /* A controller may have very many partitions: the list is requested only where it is needed. */
-    if ((wish->all || !is_given(source->partition)) && !vipu_sync_partitions(client, NULL, &list, err))
+    if ((options->all || !is_given(source->partition)) && !vipu_sync_partitions(client, NULL, &list, err))
         return false;
-    if (!choose(source, client, &list, &asking.active, wish->all ? &none : err) && !wish->all)
+    if (!choose(source, client, &list, &asking.active, options->all ? &none : err) && !options->all)
         return false;
-    ok = wish->all ? ask_all(&asking, ret, err)
-                   : ask_partition(&asking, asking.active, (int64_t)source->gcd, ret, err);
-    return ok && (!wish->attributes || add_attributes(&asking, ret, err));
+    ok = options->all ? ask_all(&asking, ret, err)
+                      : ask_partition(&asking, asking.active, (int64_t)source->gcd, ret, err);
+    return ok && (!options->attributes || add_attributes(&asking, ret, err));
 }

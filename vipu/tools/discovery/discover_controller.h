@@ -3,5 +3,6 @@
 
 #include "vipu/tools/discovery/discovery.h"
 
-MUST_USE bool discover_controller(const struct partition_source *source, const struct discovery_wish *wish,
-                                  struct discovery *ret, struct err *err);
+MUST_USE bool discover_controller(const struct partition_source *source,
+                                  const struct discovery_options *options, struct discovery *ret,
+                                  struct err *err);

@@ -83,7 +83,7 @@ static bool read_folder(const char *folder, struct discovery *ret, struct err *e
     return true;
 }
 
-static bool refuse_several(const struct discovery *found, const char *folder, struct err *err)
+static bool reject_several(const struct discovery *found, const char *folder, struct err *err)
 {
     AUTO(strv) struct strv names = {0};
     AUTO(str) struct str list = {0};
@@ -102,7 +102,7 @@ static bool choose(const struct partition_source *source, const char *folder, st
 {
     for (size_t i = 1; i < found->count; i++)
         if (!str_eq(found->views[i].partition, found->views[0].partition))
-            return refuse_several(found, folder, err);
+            return reject_several(found, folder, err);
     for (size_t i = 0; i < found->count; i++)
         if (found->views[i].gcd == source->gcd) {
             found->views[i].active = true;
@@ -123,26 +123,26 @@ static void keep_active(struct discovery *found)
     *found = kept;
 }
 
-bool discover_folders(const struct partition_source *source, const struct discovery_wish *wish,
+bool discover_folders(const struct partition_source *source, const struct discovery_options *options,
                       struct discovery *ret, struct err *err)
 {
-    for (size_t i = 0; wish->folders[i]; i++) {
+    for (size_t i = 0; options->folders[i]; i++) {
         AUTO(discovery) struct discovery found = {0};
         struct err several;
 
-        if (!read_folder(wish->folders[i], &found, err))
+        if (!read_folder(options->folders[i], &found, err))
             return false;
         if (found.count == 0)
             continue;
-        if (!choose(source, wish->folders[i], &found, wish->all ? &several : err) && !wish->all)
+        if (!choose(source, options->folders[i], &found, options->all ? &several : err) && !options->all)
             return false;
-        if (!wish->all)
+        if (!options->all)
             keep_active(&found);
         *ret = found;
         found = (struct discovery){0};
         return true;
     }
-    return wish->all ||
+    return options->all ||
            err_set(err, ERR_NOT_FOUND,
                    "no partition selected: set IPUOF_VIPU_API_HOST and IPUOF_VIPU_API_PARTITION_ID, or "
                    "IPUOF_CONFIG_PATH, or create one with \"vipu create partition\"");

@@ -4,5 +4,5 @@
 #include "vipu/tools/discovery/discovery.h"
 
 MUST_USE bool discover_file(const char *path, struct discovery *ret, struct err *err);
-MUST_USE bool discover_folders(const struct partition_source *source, const struct discovery_wish *wish,
+MUST_USE bool discover_folders(const struct partition_source *source, const struct discovery_options *options,
                                struct discovery *ret, struct err *err);

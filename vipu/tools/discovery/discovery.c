@@ -41,8 +41,8 @@ static int compare_views(const void *a, const void *b)
     return (left->gcd > right->gcd) - (left->gcd < right->gcd);
 }
 
-bool discover(const struct partition_source *source, const struct discovery_wish *wish, struct discovery *ret,
-              struct err *err)
+bool discover(const struct partition_source *source, const struct discovery_options *options,
+              struct discovery *ret, struct err *err)
 {
     AUTO(discovery) struct discovery found = {0};
     bool ok = false;
@@ -52,10 +52,10 @@ bool discover(const struct partition_source *source, const struct discovery_wish
         ok = discover_file(source->config_path, &found, err);
         break;
     case SOURCE_CONTROLLER:
-        ok = discover_controller(source, wish, &found, err);
+        ok = discover_controller(source, options, &found, err);
         break;
     case SOURCE_FOLDERS:
-        ok = discover_folders(source, wish, &found, err);
+        ok = discover_folders(source, options, &found, err);
         break;
     }
     if (!ok)

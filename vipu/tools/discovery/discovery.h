@@ -15,7 +15,7 @@
 
 #define DISCOVERY_MAX_FILES 4096u
 
-struct discovery_wish {
+struct discovery_options {
     const char *user_agent;
     const char *const *folders; /* of IPUoF files, strongest first; ends with NULL */
     bool all;                   /* every partition, not only the active one */
@@ -29,7 +29,7 @@ struct discovery {
 };
 
 /* False with a sentence if nothing was found. With `all`, it is no failure if there are no partitions. */
-MUST_USE bool discover(const struct partition_source *source, const struct discovery_wish *wish,
+MUST_USE bool discover(const struct partition_source *source, const struct discovery_options *options,
                        struct discovery *ret, struct err *err);
 void discovery_add_take(struct discovery *discovery, struct gcd_view *view);
 void discovery_release(struct discovery *discovery);

@@ -52,7 +52,7 @@ static void put_gcd(cJSON *list, const struct monitored_gcd *gcd, bool with_card
     json_put_bool(object, "active", view->active);
     json_put_bool(object, "reconfigurable", view->reconfigurable);
     json_put_str(object, "serverVersion", view->server_version);
-    json_put_str(object, "trouble", view->trouble);
+    json_put_str(object, "error", view->trouble);
     if (with_cards) {
         items = json_put_array(object, "ipus");
         for (uint32_t i = 0; i < view->ipu_count; i++)

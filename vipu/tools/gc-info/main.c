@@ -24,16 +24,16 @@ static int answer(const struct program *program, const struct options *options, 
 {
     AUTO(mem) char *home = program_home_folder(program);
     const char *const folders[] = {home, SOURCE_SYSTEM_FOLDER, NULL};
-    const struct discovery_wish wish = {.user_agent = "gc-info/" IPU_OPERATOR_VERSION,
-                                        .folders = folders,
-                                        .all = query->all_partitions,
-                                        .attributes = query_needs_attributes(query->kind)};
+    const struct discovery_options search = {.user_agent = "gc-info/" IPU_OPERATOR_VERSION,
+                                             .folders = folders,
+                                             .all = query->all_partitions,
+                                             .attributes = query_needs_attributes(query->kind)};
     AUTO(discovery) struct discovery found = {0};
     AUTO(str) struct str out = {.max = SIZE_MAX / 2};
     struct err err;
     bool ok;
 
-    if (!discover(&options->source, &wish, &found, &err))
+    if (!discover(&options->source, &search, &found, &err))
         return program_fail(program, err.msg);
     ok = query_answer(query, &found, program_lock_folder(program, options->run_dir), &out, &err);
     if (program_print(program, &out) != EXIT_SUCCESS)

@@ -77,16 +77,16 @@ static int run(const struct program *program, const void *parsed)
     const struct options *options = parsed;
     AUTO(mem) char *home = program_home_folder(program);
     const char *const folders[] = {home, SOURCE_SYSTEM_FOLDER, NULL};
-    const struct discovery_wish wish = {.user_agent = "gc-monitor/" IPU_OPERATOR_VERSION,
-                                        .folders = folders,
-                                        .all = options->all_partitions,
-                                        .attributes = true};
+    const struct discovery_options search = {.user_agent = "gc-monitor/" IPU_OPERATOR_VERSION,
+                                             .folders = folders,
+                                             .all = options->all_partitions,
+                                             .attributes = true};
     AUTO(discovery) struct discovery found = {0};
     AUTO(monitored) struct monitored monitored = {0};
     AUTO(str) struct str out = {.max = SIZE_MAX / 2};
     struct err err;
 
-    if (!discover(&options->source, &wish, &found, &err) ||
+    if (!discover(&options->source, &search, &found, &err) ||
         !look(&found, program_lock_folder(program, options->run_dir), &monitored, &err))
         return program_fail(program, err.msg);
     if (options->json)

@@ -20,7 +20,7 @@ struct channel {
     char *user_agent;
     char *ca_file;
     struct credentials credentials;
-    struct err refused; /* why no call may be sent; ERR_NONE: calls may be sent */
+    struct err rejected; /* why no call may be sent; ERR_NONE: calls may be sent */
     bool is_tls;
     struct tls_context *tls;
     uint32_t port;
@@ -420,9 +420,9 @@ void channel_set_credentials(struct channel *channel, const struct channel_crede
 {
     const char *ca_file = access->ca_file && *access->ca_file ? access->ca_file : NULL;
 
-    channel->refused = (struct err){0};
-    if (!credentials_set(&channel->credentials, access->user_id, access->access_key, &channel->refused))
-        channel->refused.code = GRPC_INVALID_ARGUMENT;
+    channel->rejected = (struct err){0};
+    if (!credentials_set(&channel->credentials, access->user_id, access->access_key, &channel->rejected))
+        channel->rejected.code = GRPC_INVALID_ARGUMENT;
     channel->is_tls = access->tls || ca_file;
     if (str_eq(channel->ca_file, ca_file))
         return;
@@ -433,8 +433,8 @@ void channel_set_credentials(struct channel *channel, const struct channel_crede
 void channel_reject_calls(struct channel *channel, const struct err *why)
 {
     credentials_release(&channel->credentials);
-    channel->refused = *why;
-    channel->refused.code = GRPC_INVALID_ARGUMENT;
+    channel->rejected = *why;
+    channel->rejected.code = GRPC_INVALID_ARGUMENT;
 }
 
 const char *channel_target(const struct channel *channel)
@@ -466,7 +466,7 @@ struct channel_call *channel_call(struct channel *channel, const struct channel_
     bool is_room = channel->in_flight < channel->max_in_flight;
     struct channel_call *call = call_new(channel, request, done);
 
-    call->err = channel->refused;
+    call->err = channel->rejected;
     if (!is_room)
         err_set_code(&call->err, ERR_BUSY, GRPC_RESOURCE_EXHAUSTED, "%s: too many calls in flight (%u)",
                      channel->authority, channel->max_in_flight);

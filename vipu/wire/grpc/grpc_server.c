@@ -48,10 +48,10 @@ static void on_accept_backoff(struct loop_timer *timer)
 static void reject_connection(struct grpc_server *server, int fd)
 {
     int64_t now = loop_now_ms(server->loop);
-    struct sock refused;
+    struct sock rejected;
 
-    sock_open_take(&refused, server->loop, fd, NULL);
-    sock_close(&refused, true);
+    sock_open_take(&rejected, server->loop, fd, NULL);
+    sock_close(&rejected, true);
     if (now < server->next_rejection_log_ms)
         return;
     server->next_rejection_log_ms = now + REJECTION_LOG_MS;

@@ -147,20 +147,20 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
 {
     struct grpc_server_call *call = call_at(session, stream_id);
     struct grpc_server_conn *conn = ctx;
-    const char *refused = NULL;
+    const char *rejected = NULL;
 
     (void)flags;
     if (call && !call->answered)
-        refused = gather(conn, call, bytes, len);
-    if (!refused)
+        rejected = gather(conn, call, bytes, len);
+    if (!rejected)
         return 0;
     drop_body(conn, call);
-    grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, refused);
+    grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, rejected);
     return 0;
 }
 
 /* Requests that are not gRPC get an HTTP status. */
-static void refuse_http(nghttp2_session *session, int32_t stream_id)
+static void reject_http(nghttp2_session *session, int32_t stream_id)
 {
     nghttp2_nv headers[] = {h2_header(":status", "415"), h2_header("content-type", "text/plain")};
 
@@ -177,7 +177,7 @@ static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *ca
         return;
     if (!call->is_post || !call->is_grpc) {
         call->answered = true;
-        refuse_http(conn->h2.session, call->stream_id);
+        reject_http(conn->h2.session, call->stream_id);
     } else if (call->is_masked) {
         grpc_server_reject(call, GRPC_UNAUTHENTICATED,
                            "send " CREDENTIALS_USER_ID " and " CREDENTIALS_ACCESS_KEY
@@ -363,7 +363,7 @@ static void submit_reply(struct grpc_server_call *call)
 }
 
 /* "Trailers-Only" in gRPC: one HEADERS frame that ends the stream. */
-static void submit_refusal(struct grpc_server_call *call)
+static void submit_rejection(struct grpc_server_call *call)
 {
     nghttp2_nv headers[4] = {h2_header(":status", "200"), h2_header("content-type", "application/grpc")};
     char status[8];
@@ -385,7 +385,7 @@ void grpc_server_reject(struct grpc_server_call *call, int grpc_status, const ch
     }
     call->status = grpc_status;
     grpc_text_encode(text, &call->text);
-    submit_refusal(call);
+    submit_rejection(call);
     h2_flush(&call->conn->h2);
 }
 

@@ -41,7 +41,7 @@ bool response_data(struct response *response, const void *bytes, size_t len)
     return str_add(&response->body, bytes, len);
 }
 
-static bool refused(const struct response *response, struct err *err)
+static bool rejected(const struct response *response, struct err *err)
 {
     int status = response->grpc_status;
 
@@ -66,7 +66,7 @@ bool response_judge(const struct response *response, uint32_t reset, struct slic
     if (response->grpc_status < 0)
         return lacking(response, reset, err);
     if (response->grpc_status != GRPC_OK)
-        return refused(response, err);
+        return rejected(response, err);
     if (grpc_unframe(str_slice(&response->body), ret, err))
         return true;
     err->code = GRPC_INTERNAL;

@@ -41,7 +41,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 
     uv_freeaddrinfo(info);
     if (count == 0)
-        err_set(&err, kind_of(status), "look up %s: %s", resolve->host,
+        err_set(&err, kind_of(status), "cannot resolve host %s: %s", resolve->host,
                 status ? uv_strerror(status) : "no address");
     if (resolve->fn)
         resolve->fn(resolve->ctx, addresses, count, &err);

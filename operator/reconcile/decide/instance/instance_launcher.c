@@ -97,7 +97,7 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
                        struct instance_result *ret)
 {
     const struct pod *launcher = pods->launcher;
-    bool is_alone = launcher && (pods->failure.pod == launcher || pods->failure.witness == launcher) &&
+    bool is_alone = launcher && (pods->failure.pod == launcher || pods->failure.reported_by == launcher) &&
                     !pods->failure.is_disruption;
 
     if (!launcher || pod_is_ending(launcher))

@@ -180,7 +180,7 @@ void decide_without_record(const struct job_view *view, const struct instance_vi
 /* The free IPUs that were seen are not available after all. Others may be: back into the queue. */
 static bool has_no_capacity(const struct job_view *view, const struct instance_view *inst)
 {
-    return inst->partition.refusal == PARTITION_REJECTED_CAPACITY && !inst->partition.outcome_unknown &&
+    return inst->partition.rejection == PARTITION_REJECTED_CAPACITY && !inst->partition.outcome_unknown &&
            inst->record->run == 0 && view->now_ms >= inst->partition_since_ms + NO_ROOM_MS;
 }
 
@@ -190,7 +190,7 @@ static void create_partition(const struct job_view *view, const struct instance_
     const struct record *record = inst->record;
     const struct partition_view *partition = &inst->partition;
 
-    if (partition->refusal == PARTITION_REJECTED_INVALID) {
+    if (partition->rejection == PARTITION_REJECTED_INVALID) {
         instance_set_result(ret, INSTANCE_FAILED, "PartitionRejected",
                             "V-IPU controller %s rejected the partition: %s", record->controller,
                             partition->trouble);
@@ -230,7 +230,7 @@ static bool has_other_shape(const struct instance_view *inst)
 
 bool has_foreign_partition(const struct instance_view *inst, const struct pod_summary *pods)
 {
-    if (inst->partition.refusal == PARTITION_REJECTED_FOREIGN)
+    if (inst->partition.rejection == PARTITION_REJECTED_FOREIGN)
         return true;
     return !inst->partition.made && inst->record->run == 0 && !inst->record->started && pods->present == 0 &&
            has_other_shape(inst);
@@ -302,7 +302,7 @@ static void report_partition(const struct job_view *view, const struct instance_
         instance_set_result(ret, INSTANCE_STARTING, "PartitionError",
                             "Resetting partition %s after an error: %s", record->name,
                             partition->trouble ? partition->trouble : "no reason reported");
-    else if (partition->refusal == PARTITION_REJECTED_CAPACITY && !is_there)
+    else if (partition->rejection == PARTITION_REJECTED_CAPACITY && !is_there)
         instance_set_result(ret, INSTANCE_WAITING, "InsufficientIPUs",
                             "V-IPU controller %s has no capacity for %u %s: %s", record->controller,
                             record->size, ipus,

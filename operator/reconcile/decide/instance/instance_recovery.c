@@ -66,7 +66,7 @@ bool is_partly_rejected(const struct instance_view *inst, const struct pod_summa
 
 /* A pod whose name is taken may be this job's: created by a request whose answer was lost, and not seen yet.
  * Then its process knows the id. */
-static const char *why_refused(const struct job_view *view, const struct record *record)
+static const char *why_rejected(const struct job_view *view, const struct record *record)
 {
     if (str_eq(view->create_reason, "NameConflict"))
         return "Interrupted";
@@ -82,7 +82,7 @@ void decide_rejected(const struct job_view *view, const struct instance_view *in
 
     run_stop_pods(view, inst, plan);
     if (is_over)
-        attempt_begin_next(inst, why_refused(view, inst->record), pods, plan);
+        attempt_begin_next(inst, why_rejected(view, inst->record), pods, plan);
     instance_set_rejected(view, inst, is_over ? INSTANCE_WAITING : INSTANCE_STARTING, plan, ret);
 }
 

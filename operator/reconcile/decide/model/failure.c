@@ -51,7 +51,7 @@ struct failure failure_of_lost_worker(const struct pod *launcher, const struct w
         .reason = lost.out_of_memory ? "OOMKilled" : "WorkerLost",
         .pod_name = worker->pod ? worker->pod->name : worker->pod_name,
         .pod = worker->pod,
-        .witness = launcher,
+        .reported_by = launcher,
         .at_s = launcher->failed_s,
         .instance = launcher->instance,
     };
@@ -121,7 +121,7 @@ static const char *taken_how(const char *reason)
 
 static char *lost_sentence(const struct failure *failure)
 {
-    const struct pod *launcher = failure->witness;
+    const struct pod *launcher = failure->reported_by;
     AUTO(mem) char *how = pod_exit_describe(launcher);
     struct lost_worker lost = {0};
 
@@ -171,7 +171,7 @@ char *failure_sentence(const struct failure *failure)
 {
     const struct pod *pod = failure->pod;
 
-    if (failure->witness)
+    if (failure->reported_by)
         return lost_sentence(failure);
     if (failure->is_disruption || !pod)
         return mem_printf("Pod %s %s", failure->pod_name, taken_how(failure->reason));
@@ -188,7 +188,7 @@ char *failure_sentence(const struct failure *failure)
 
 static const char *last_words(const struct failure *failure)
 {
-    const struct pod *reporting_pod = failure->witness ? failure->witness : failure->pod;
+    const struct pod *reporting_pod = failure->reported_by ? failure->reported_by : failure->pod;
 
     return reporting_pod ? reporting_pod->message : NULL;
 }
@@ -234,10 +234,10 @@ static cJSON *entry_of(const struct failure *failure)
     json_put_str(item, "pod", failure->pod_name);
     if (failure->pod) {
         json_put_str(item, "node", failure->pod->node);
-        if (!failure->is_disruption && !failure->witness)
+        if (!failure->is_disruption && !failure->reported_by)
             put_container(item, failure->pod);
     }
-    if (failure->witness && str_eq(failure->reason, "OOMKilled"))
+    if (failure->reported_by && str_eq(failure->reason, "OOMKilled"))
         json_put_bool(item, "outOfMemory", true);
     json_put_str(item, "message", last_words(failure));
     json_put_str(item, "reason", failure->reason);

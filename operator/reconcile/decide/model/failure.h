@@ -17,10 +17,10 @@
 struct failure {
     const char *reason; /* of reasons.h; NULL: nothing has failed */
     const char *pod_name;
-    const struct pod *pod;     /* NULL when the pod is gone */
-    const struct pod *witness; /* the launcher whose log reports it; NULL: the pod's own status does */
-    bool is_disruption;        /* the pod was evicted or deleted; its containers' exit codes mean nothing */
-    int64_t at_s;              /* 0: unknown */
+    const struct pod *pod;         /* NULL when the pod is gone */
+    const struct pod *reported_by; /* the launcher whose log reports it; NULL: the pod's own status does */
+    bool is_disruption; /* the pod was evicted or deleted; its containers' exit codes mean nothing */
+    int64_t at_s;       /* 0: unknown */
     uint32_t instance;
     uint32_t attempt; /* the restarts before it */
 };

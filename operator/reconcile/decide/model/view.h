@@ -94,8 +94,8 @@ enum dry_run_state {
 
 struct dry_run_result {
     const char *reason;  /* CamelCase: why such pods are rejected for now; NULL: they are accepted */
-    const char *text;    /* REFUSED: the API server's words */
-    int64_t retry_at_ms; /* REFUSED: when to ask again; the delay grows */
+    const char *text;    /* REJECTED: the API server's words */
+    int64_t retry_at_ms; /* REJECTED: when to ask again; the delay grows */
     int32_t priority;    /* of the pods, as the API server reads the template's PriorityClass */
 };
 

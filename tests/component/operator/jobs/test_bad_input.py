@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kube_api import Refused
+from kube_api import Rejected
 from operator_program import run
 from waiting import until
 from world import INVALID, container, pod_template
@@ -66,7 +66,7 @@ BROKEN_WORKERS = [{}, {"template": {}}, {"template": "text"}, {"template": {"spe
                   {"template": {"spec": {"containers": [{}]}}}, {"template": {"spec": {"containers": {"a": 1}}}}, 7]
 
 
-def test_the_operator_refuses_what_an_old_definition_let_through(world, vipu):
+def test_the_operator_rejects_what_an_old_definition_let_through(world, vipu):
     """A resource definition from before these rules were in it; and none of these jobs disturbs another."""
     world.start_operator(vipu.address)
     with world.lenient_definition():
@@ -114,7 +114,7 @@ def test_every_name_works_that_can(world, vipu, name):
     assert aliases == {spec.get("hostname", f"{name}-worker-{n}") for n, spec in enumerate(workers)}
 
 
-def test_a_longer_name_is_refused_by_the_api_server(world):
+def test_a_longer_name_is_rejected_by_the_api_server(world):
     with pytest.raises(Exception, match="metadata.name must be no more than 63 characters"):
         world.job(LONGEST + "4")
 
@@ -143,10 +143,10 @@ def test_more_ipus_than_any_controller_has(world, creates):
     assert job.records() == {} and creates() == 1
 
 
-def test_a_refused_template_names_the_field_and_takes_no_ipus(world, creates):
+def test_a_rejected_template_names_the_field_and_takes_no_ipus(world, creates):
     wrong = container(image=" ", resources={"requests": {"cpu": "2"}, "limits": {"cpu": "1"}},
                       ports=[{"containerPort": 99999}])
-    job = world.job("refused", workers={"template": pod_template(wrong)})
+    job = world.job("rejected", workers={"template": pod_template(wrong)})
     failed = job.wait("Failed", "InvalidPodTemplate")
     for field in ("image", "resources.requests", "ports[0].containerPort"):
         assert f"spec.workers.template.spec.containers[0].{field}" in failed["lastMessage"]
@@ -214,18 +214,18 @@ def test_a_limit_range_asks_of_the_program_alone(world, vipu):
     world.job("large", workers={"template": pod_template(container(resources={"requests": least, "limits": most}))}).wait("Running")
 
 
-def refuses_pods(world, status):
+def rejects_pods(world, status):
     body = {"metadata": {"name": "any"}, "spec": {"containers": [container()]}}
     try:
         world.api.request("POST", world.api.path("pods", world.ns) + "?dryRun=All", body)
-    except Refused as refused:
-        return refused.status == status
+    except Rejected as rejected:
+        return rejected.status == status
     return False
 
 
 @pytest.mark.since_kubernetes(1, 30)
 def test_an_admission_policy_is_waited_for(world, vipu):
-    """Such a policy refuses with the status of an invalid object; the pods are none."""
+    """Such a policy rejects with the status of an invalid object; the pods are none."""
     name = f"no-{world.ns}"
     world.api.create("validatingadmissionpolicies", None, {"metadata": {"name": name}, "spec": {
         "matchConstraints": {"resourceRules": [
@@ -235,7 +235,7 @@ def test_an_admission_policy_is_waited_for(world, vipu):
         "policyName": name, "validationActions": ["Deny"],
         "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": world.ns}}}}})
     try:
-        until(lambda: refuses_pods(world, INVALID), "the policy counts")
+        until(lambda: rejects_pods(world, INVALID), "the policy counts")
         world.start_operator(vipu.address)
         job = world.job("policy")
         assert "denied request: pods name their team" in job.wait("Pending", "PodsForbidden")["lastMessage"]
@@ -292,7 +292,7 @@ def test_pod_security_is_waited_for_without_ipus(world, vipu):
     world.start_operator(vipu.address)
     level = "pod-security.kubernetes.io/enforce"
     world.api.patch("namespaces", None, world.ns, {"metadata": {"labels": {level: "restricted"}}})
-    until(lambda: refuses_pods(world, FORBIDDEN), "the level counts")
+    until(lambda: rejects_pods(world, FORBIDDEN), "the level counts")
     job = world.job("privileged")
     reported = job.wait("Pending", "PodSecurityViolation")["lastMessage"]
     assert 'violates PodSecurity "restricted' in reported

@@ -166,7 +166,7 @@ def test_a_restart_in_the_middle_of_the_hold_does_not_end_it(world, vipu, front)
     world.restart_operator()
     new = new_partition(job, old)
     assert new != old
-    assert min(when(front, "RemovePartition")) >= restarted_at + HOLD_S - 1, "who remembers nothing waits anew"
+    assert min(when(front, "RemovePartition")) >= restarted_at + HOLD_S - 1, "a restarted operator waits the full hold again"
     assert when(front, "ResetPartition") == []
     finish(world, vipu, job)
 
@@ -239,7 +239,7 @@ def test_a_lost_node_fails_a_job_that_never_restarts_and_its_ipus_are_held(world
     job.wait_released()
 
 
-def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
+def test_a_pod_that_never_had_a_node_is_not_held(world, vipu):
     world.start_operator(vipu.address, "--hold-seconds", 600)
     job = world.job("unbound")
     first = job.wait_pods(1)["unbound-worker-0"]
@@ -249,7 +249,7 @@ def test_a_pod_that_never_had_a_node_is_no_trouble(world, vipu):
     assert list(vipu.partitions()) == [f"p-unbound-{world.ns}-0"]
 
 
-def test_a_pod_that_gets_its_node_while_it_is_deleted_is_heard_out(world, vipu):
+def test_a_pod_that_gets_its_node_while_it_is_deleted_is_waited_for(world, vipu):
     """Deleted without its node's knowledge, it may still run."""
     proxy = world.make_api_proxy()
     bound = []

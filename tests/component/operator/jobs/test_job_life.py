@@ -97,12 +97,12 @@ def test_an_event_is_sent_once_however_often_its_status_is_written(world, vipu):
     def events():
         return [seen for seen in api.since(0) if "/events" in seen.path and b'"reason":"Running"' in seen.body]
 
-    api.refuses = says_running
+    api.rejects = says_running
     job = world.job("told")
     job.run_pods(1)
     until(lambda: sum(map(says_running, api.since(0))) >= 3, "the status is written again and again", tell=world.tell)
     assert events() == []
-    api.refuses = lambda seen: False
+    api.rejects = lambda seen: False
     job.wait("Running")
     world.kubelet.succeed(job.pods()["told-worker-0"])
     job.wait("Completed")

@@ -81,7 +81,7 @@ def test_pods_that_cannot_be_created_are_stuck(operator):
     ns = operator.make_namespace("full")
     operator.api.create("resourcequotas", ns, {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
     until(lambda: operator.api.get("resourcequotas", ns, "none").get("status", {}).get("hard"), "the quota counts")
-    job = operator.job("refused", ns=ns, startDeadlineSeconds=2)
+    job = operator.job("rejected", ns=ns, startDeadlineSeconds=2)
     failed = job.wait("Failed", "StartDeadlineExceeded")
     assert "exceeded quota: none" in failed["lastMessage"]
 

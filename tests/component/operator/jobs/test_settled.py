@@ -47,13 +47,13 @@ def settled_jobs(world):
     world.kubelet.succeed(done.run_pods(1)["done-worker-0"])
     failed = world.job("failed")
     world.kubelet.fail(failed.run_pods(1)["failed-worker-0"], 9, "the end")
-    refused = world.job("refused", workers={"template": pod_template(container(image=" "))})
+    rejected = world.job("rejected", workers={"template": pod_template(container(image=" "))})
     starting = world.job("starting")
     running.wait("Running")
     launched.wait("Running")
     done.wait("Completed")
     failed.wait("Failed", "ContainerFailed")
-    refused.wait("Failed", "InvalidPodTemplate")
+    rejected.wait("Failed", "InvalidPodTemplate")
     starting.wait("Starting", "StartingPods")
     # How many IPUs are free is told to who waits for them, once a minute.
     until(lambda: len(world.records()) == 3, "what is over has been given back", tell=world.tell)
@@ -61,7 +61,7 @@ def settled_jobs(world):
     suspended = world.job("suspended", suspend=True)
     waiting.wait("Pending", "InsufficientIPUs")
     suspended.wait("Suspended")
-    return [running, launched, done, failed, refused, starting, waiting, suspended]
+    return [running, launched, done, failed, rejected, starting, waiting, suspended]
 
 
 def test_settled_jobs_cost_nothing(world, vipu):

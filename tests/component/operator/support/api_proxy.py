@@ -52,8 +52,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             proxy.seen.append(seen)
             proxy.changed.notify_all()
         try:
-            if proxy.refuses(seen):
-                self._refuse()
+            if proxy.rejects(seen):
+                self._reject()
             elif proxy.before(seen):
                 self._pass_on(proxy, seen)
             else:
@@ -70,7 +70,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass  # the peer was faster
 
-    def _refuse(self):
+    def _reject(self):
         """As an API server does whose roles do not allow it."""
         output = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "message": FORBIDDEN, "code": 403}
         data = json.dumps(output).encode()
@@ -150,7 +150,7 @@ class ApiProxy:
         self._server = server
         self.seen = []
         self.changed = threading.Condition()
-        self.refuses = lambda seen: False  # True: it is answered with 403, and goes no further
+        self.rejects = lambda seen: False  # True: it is answered with 403, and goes no further
         self.before = lambda seen: True  # False: the request never arrives
         self.after = lambda seen: True   # False: done, and its answer is lost
         self.withholds = lambda seen: False  # True: what a watch would tell does not arrive, and it stays open

@@ -39,7 +39,7 @@ TOO_MANY_REQUESTS = 429
 PAUSE_S = 0.1
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The API server said no."""
 
     def __init__(self, status, body):
@@ -77,7 +77,7 @@ class Api:
         self._local = threading.local()
 
     def request(self, method, path, body=None, content_type=JSON):
-        """The parsed answer; Refused when the API server refuses, OSError when it is not there."""
+        """The parsed answer; Rejected when the API server rejects, OSError when it is not there."""
         end = time.monotonic() + TIMEOUT_S
         while True:
             status, answer = self._exchange(method, path, None if body is None else json.dumps(body), content_type)
@@ -85,7 +85,7 @@ class Api:
                 return answer
             # Nothing was done: the server asks us to come again, as it does while a new resource gets its storage.
             if status != TOO_MANY_REQUESTS or time.monotonic() > end:
-                raise Refused(status, answer)
+                raise Rejected(status, answer)
             time.sleep(PAUSE_S)
 
     def _connection(self):
@@ -120,8 +120,8 @@ class Api:
         """The object, or None."""
         try:
             return self.request("GET", self.path(plural, ns, name))
-        except Refused as refused:
-            if refused.status == 404:
+        except Rejected as rejected:
+            if rejected.status == 404:
                 return None
             raise
 
@@ -136,8 +136,8 @@ class Api:
         """Makes it, or makes what is there say the same."""
         try:
             self.create(plural, ns, body)
-        except Refused as refused:
-            if refused.status != 409:
+        except Rejected as rejected:
+            if rejected.status != 409:
                 raise
             self.patch(plural, ns, body["metadata"]["name"], body)
 
@@ -148,6 +148,6 @@ class Api:
         """Gone already is fine."""
         try:
             self.request("DELETE", self.path(plural, ns, name), options or None)
-        except Refused as refused:
-            if refused.status != 404:
+        except Rejected as rejected:
+            if rejected.status != 404:
                 raise

@@ -4,7 +4,7 @@ import threading
 import time
 from http.client import HTTPException
 
-from kube_api import Refused
+from kube_api import Rejected
 
 
 def now():
@@ -65,8 +65,8 @@ class Kubelet:
             self.api.create("pods", meta["namespace"], {
                 "apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta["name"], "uid": meta["uid"]},
                 "target": {"apiVersion": "v1", "kind": "Node", "name": self.node}}, "binding", meta["name"])
-        except Refused as refused:
-            if refused.status not in (404, 409):
+        except Rejected as rejected:
+            if rejected.status not in (404, 409):
                 raise
             return False
         return True
@@ -117,8 +117,8 @@ class Kubelet:
         try:
             self.api.request("DELETE", self.api.path("pods", meta["namespace"], meta["name"]),
                              {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
-        except Refused as refused:
-            if refused.status not in (404, 409):
+        except Rejected as rejected:
+            if rejected.status not in (404, 409):
                 raise
 
 
@@ -142,8 +142,8 @@ class Automatic:
                         self._step(pod)
             except (OSError, HTTPException):
                 continue  # the API server is away for a moment
-            except Refused as refused:
-                if refused.status < 500:
+            except Rejected as rejected:
+                if rejected.status < 500:
                     raise
 
     def _step(self, pod):
@@ -161,8 +161,8 @@ class Automatic:
                     self.kubelet.run(pod)
             elif phase == "Running" and (code := self.exits(pod)) is not None:
                 self.kubelet.end(pod, code)
-        except Refused as refused:
-            if refused.status not in (404, 409):
+        except Rejected as rejected:
+            if rejected.status not in (404, 409):
                 raise
 
     def stop(self):

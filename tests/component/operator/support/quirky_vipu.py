@@ -24,7 +24,7 @@ class Traits:
     takes_effect_late: bool = False        # with create_blocks_s: at the end, not at once
     create_answers: list = field(default_factory=list)  # done, but answered by these errors, one each
     remove_answers: list = field(default_factory=list)
-    refusals: list = field(default_factory=list)         # not done, and refused with these, one each
+    rejections: list = field(default_factory=list)         # not done, and rejected with these, one each
     linger_s: float = 0                    # a removed partition is listed for so long...
     lingers_as: int = pb.PS_REMOVED        # ...like this
     has_attributes: bool = True
@@ -141,8 +141,8 @@ class QuirkyVipu(services.UserServiceServicer, services.VersionServiceServicer):
                                             pb.POS_IDLE)
             if want.id in self._parts:
                 context.abort(traits.exists, f"{want.id} is there already")
-            if traits.refusals:
-                context.abort(traits.refusals.pop(0), "no room for it")
+            if traits.rejections:
+                context.abort(traits.rejections.pop(0), "no room for it")
             if self._place(want.size) is None:
                 context.abort(Code.RESOURCE_EXHAUSTED, "no room for it")
             if not (traits.create_blocks_s and traits.takes_effect_late):

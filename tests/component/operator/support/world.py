@@ -13,7 +13,7 @@ import time
 import yaml
 
 from api_proxy import ApiProxy
-from kube_api import Api, Refused
+from kube_api import Api, Rejected
 from kubelet import Automatic, Kubelet, is_stopped
 from operator_program import ROOT, Operator
 from tcp_proxy import TcpProxy
@@ -157,22 +157,22 @@ class Lenient:
         old = loose[0]["schema"]["openAPIV3Schema"]
         loose[0]["schema"]["openAPIV3Schema"] = {"type": "object", "properties": {
             "spec": {"type": "object", **anything}, "status": old["properties"]["status"]}}
-        self._set(loose, lambda: self._refusal() is None)
+        self._set(loose, lambda: self._rejection() is None)
 
     def __exit__(self, *_):
-        self._set(self._versions, lambda: self._refusal() == INVALID)
+        self._set(self._versions, lambda: self._rejection() == INVALID)
 
     def _set(self, versions, is_in_force):
         self._api.patch("customresourcedefinitions", None, self.NAME, {"spec": {"versions": versions}})
         until(is_in_force, "the changed definition is in force")
 
-    def _refusal(self):
+    def _rejection(self):
         try:
             self._api.request("POST", self._api.path("ipujobs", self._ns) + "?dryRun=All", {
                 "apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "metadata": {"name": "x"},
                 "spec": {"ipusPerJobInstance": "any"}})
-        except Refused as refused:
-            return refused.status
+        except Rejected as rejected:
+            return rejected.status
         return None
 
 

@@ -53,7 +53,7 @@ TEST(a_line_without_its_end_is_held)
     lines_release(&l);
 }
 
-TEST(a_line_over_the_cap_is_refused)
+TEST(a_line_over_the_cap_is_rejected)
 {
     static const struct {
         const char *text;

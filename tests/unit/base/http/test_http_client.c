@@ -17,7 +17,7 @@ struct taker {
     struct str bytes;
     int status;
     int heads;
-    bool refuse;
+    bool reject;
     bool cancels; /* its own call, from inside the callback */
 };
 
@@ -227,7 +227,7 @@ static bool take(void *ctx, int status, const char *bytes, size_t len)
     (void)str_add(&b->taker.bytes, bytes, len);
     if (b->taker.cancels)
         http_cancel(TAKE(b->x.call));
-    return !b->taker.refuse;
+    return !b->taker.reject;
 }
 
 TEST_F(bench, b, bytes_go_to_the_taker_as_they_arrive_but_errors_are_collected)
@@ -246,11 +246,11 @@ TEST_F(bench, b, bytes_go_to_the_taker_as_they_arrive_but_errors_are_collected)
 
 TEST_F(bench, b, a_taker_can_end_its_call)
 {
-    b->taker.refuse = true;
+    b->taker.reject = true;
     bench_open(b, two_pieces);
     bench_ask(b, (struct http_request){.on_bytes = take});
     CHECK_INT_EQ(b->x.err.kind, ERR_INVALID);
-    CHECK_STR_EQ(b->x.err.msg, "response rejected by the reader");
+    CHECK_STR_EQ(b->x.err.msg, "the response is not as expected, and was not read to its end");
     CHECK_INT_EQ(b->x.res.status, 200);
 }
 
@@ -422,7 +422,7 @@ TEST_F(bench, b, silence_ends_a_stream)
     CHECK_STR_EQ(str_text(&b->taker.bytes), "part");
 }
 
-static void refuse_port(int listener)
+static void reject_port(int listener)
 {
     (void)listener; /* ends, and with it the port */
 }
@@ -436,7 +436,7 @@ static bool has_ended(void *ctx)
 
 TEST_F(bench, b, connection_refused)
 {
-    bench_open(b, refuse_port);
+    bench_open(b, reject_port);
     exchange_run_until(b->loop, has_ended, &b->peer);
     bench_ask(b, (struct http_request){0});
     CHECK_INT_EQ(b->x.err.kind, ERR_IO);
@@ -879,7 +879,7 @@ TEST(a_client_certificate_is_shown)
 
 /* --- the rest --- */
 
-TEST(options_that_contradict_are_refused)
+TEST(options_that_contradict_are_rejected)
 {
     struct loop *loop = loop_new();
     struct err err;

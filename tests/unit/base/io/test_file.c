@@ -38,7 +38,7 @@ TEST(a_file_is_read_and_replaced_whole)
     CHECK_INT_EQ(count_entries(check_tmpdir()), 1);
 }
 
-TEST(a_large_file_is_refused_and_nothing_is_added)
+TEST(a_large_file_is_rejected_and_nothing_is_added)
 {
     AUTO(mem) char *path = mem_printf("%s/large", check_tmpdir());
     AUTO(mem) char *text = mem_alloc(50000);

@@ -123,7 +123,7 @@ TEST(a_line_has_a_limit)
     CHECK_OK(make(good, &lines, &variables, &err), err);
     CHECK_INT_EQ(strlen(lines.items[0]), 1023);
     CHECK_ERR(make(bad, &lines, &variables, &err), err, ERR_INVALID);
-    CHECK_HAS(err.msg, "a line of it has 1024 bytes, limit 1023");
+    CHECK_HAS(err.msg, "one of its lines is 1024 bytes long, limit 1023");
 }
 
 /* Linux accepts no longer variable (MAX_ARG_STRLEN). */

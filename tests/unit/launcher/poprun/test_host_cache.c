@@ -66,7 +66,7 @@ TEST(another_directory_of_that_name_is_left_alone)
     CHECK(remove_tree(folder));
 }
 
-TEST(a_link_or_a_file_is_refused)
+TEST(a_link_or_a_file_is_rejected)
 {
     AUTO(mem) char *folder = new_folder();
     AUTO(mem) char *link = mem_printf("%s/link", folder), *file = mem_printf("%s/file", folder);

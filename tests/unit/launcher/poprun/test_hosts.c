@@ -65,7 +65,7 @@ static const struct {
     {"a[0-999999999]", "more than 4096 hosts"},
 };
 
-TEST(a_bad_list_is_refused)
+TEST(a_bad_list_is_rejected)
 {
     CHECK_ROWS (row, bad_lists) {
         AUTO(strv) struct strv hosts = {0};
@@ -131,7 +131,7 @@ static const struct {
     {"a\na\n", "hosts: line 2: duplicate host a"},
 };
 
-TEST(a_bad_host_file_is_refused)
+TEST(a_bad_host_file_is_rejected)
 {
     CHECK_ROWS (row, bad_files) {
         AUTO(strv) struct strv hosts = {0};
@@ -193,7 +193,7 @@ TEST(no_hosts_are_divided_among_any_number_of_instances)
     CHECK_INT_EQ(hosts.count + unused.count, 0);
 }
 
-TEST(instances_that_the_hosts_do_not_divide_are_refused)
+TEST(instances_that_the_hosts_do_not_divide_are_rejected)
 {
     AUTO(strv) struct strv hosts = {0}, unused = {0}, problems = {0};
     struct err err;

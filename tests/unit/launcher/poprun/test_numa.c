@@ -26,7 +26,7 @@ TEST(a_list_of_cpus_is_read)
     }
 }
 
-TEST(what_is_no_list_is_refused)
+TEST(what_is_no_list_is_rejected)
 {
     static const char *const bad[] = {"a", "1-", "-1", "3-1", "8192", "0-99999999", "1,,2", "1 2"};
 

@@ -141,9 +141,9 @@ static const struct {
 };
 
 /* On record: hosts come from one of the two, not from both; replicas are divided evenly among the
- * instances, or the launch is refused; scripts pass --synchronise-python-venv, --synchronise-poplar-sdk
+ * instances, or the launch is rejected; scripts pass --synchronise-python-venv, --synchronise-poplar-sdk
  * and --distribute-ssh-key. */
-TEST(contradictions_are_refused)
+TEST(contradictions_are_rejected)
 {
     AUTO(strv) struct strv program = {0};
 
@@ -159,7 +159,7 @@ TEST(contradictions_are_refused)
     }
 }
 
-/* On record: --import-config and --export-config together are refused. */
+/* On record: --import-config and --export-config together are rejected. */
 TEST(a_file_cannot_be_imported_and_exported_at_once)
 {
     AUTO(settings) struct settings settings = {0};
@@ -242,7 +242,7 @@ static const char *engine_memory(const char *name)
 static const struct {
     const char *config;
     const char *(*env)(const char *);
-    bool refused;
+    bool rejected;
 } reports[] = {
     {"autoreport-dir=/b", no_variable, false},
     {"autoreport-dir=/b", engine_memory, false},
@@ -254,7 +254,7 @@ static const struct {
 };
 
 /* On record: they are found in the environment, in --mpi-local-args and in --instance-mpi-local-args. */
-TEST(two_directories_for_reports_are_refused_with_the_recorded_text)
+TEST(two_directories_for_reports_are_rejected_with_the_recorded_text)
 {
     AUTO(strv) struct strv program = {0};
 
@@ -265,8 +265,8 @@ TEST(two_directories_for_reports_are_refused_with_the_recorded_text)
 
         fill(row->config, &options, &problems);
         poprun_options_check(&options, &program, row->env, &problems);
-        CHECK_INT_EQ(problems.count, row->refused ? 1 : 0);
-        if (row->refused)
+        CHECK_INT_EQ(problems.count, row->rejected ? 1 : 0);
+        if (row->rejected)
             CHECK_STR_EQ(problems.items[0], "autoreport-dir command line argument cannot be specified when "
                                             "POPLAR_ENGINE_OPTIONS contains autoReport.directory setting.");
     }
@@ -278,7 +278,7 @@ static const char *poptorch_cache(const char *name)
 }
 
 /* On record: a framework's own cache variable and --executable-cache-path must not be given together. */
-TEST(two_caches_are_refused)
+TEST(two_caches_are_rejected)
 {
     AUTO(strv) struct strv program = {0}, problems = {0};
     AUTO(poprun_options) struct poprun_options options = {0}, plain = {0};

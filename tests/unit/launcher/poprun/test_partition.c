@@ -35,7 +35,7 @@ static const struct {
     uint32_t size, gcds, ilds;
     struct job job;
     bool in_job;
-    const char *problem, *cure; /* NULL: it fits */
+    const char *problem, *remedy; /* NULL: it fits */
 } fits[] = {
     {16, 0, 1, {8, 2, 1, 0, 1}, false, NULL, NULL},
     {16, 0, 1, {8, 2, 2, 0, 1}, false, NULL, NULL},
@@ -68,7 +68,7 @@ static const struct {
      "2 GCDs for 1 instance, ",
      RECONFIGURE " or spec.partition.gcds: 1 in the IPUJob"},
     {16, 1, 1, {8, 2, 4, 0, 1}, false, "1 GCD for 4 instances", "; --update-partition=yes replaces it"},
-    /* More GCDs are no cure where their devices would not fit, or their number is no power of two. */
+    /* More GCDs are no remedy where their devices would not fit, or their number is no power of two. */
     {16, 1, 1, {4, 1, 2, 0, 1}, true, "1 GCD for 2 instances", RECONFIGURE " in the IPUJob"},
     {16, 1, 1, {3, 1, 3, 0, 1}, true, "1 GCD for 3 instances", RECONFIGURE " in the IPUJob"},
     {16,
@@ -132,7 +132,7 @@ TEST(a_partition_fits_or_the_message_names_what_would)
         CHECK_STR_EQ(good ? NULL : "no", row->problem ? "no" : NULL);
         if (row->problem) {
             CHECK_HAS(err.msg, row->problem);
-            CHECK_HAS(err.msg, row->cure);
+            CHECK_HAS(err.msg, row->remedy);
         }
     }
 }

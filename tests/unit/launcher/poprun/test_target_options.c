@@ -36,7 +36,7 @@ TEST(the_environment_is_stronger_than_the_partition_and_that_than_the_device)
     }
 }
 
-TEST(target_options_that_are_no_object_of_strings_are_refused)
+TEST(target_options_that_are_no_object_of_strings_are_rejected)
 {
     static const char *const bad[] = {"{", "[]", "64", "{\"ipuLinkDomainSize\":64}", "{\"a\":{}}", "{} x"};
 

@@ -42,8 +42,8 @@ TEST(every_lasting_option_is_a_setting_of_a_file)
         AUTO(strv) struct strv problems = {0};
 
         settings_read_file(&settings, slice_of(line), "x.conf", &problems);
-        CHECK_INT_EQ(problems.count, row->is_fleeting ? 1 : 0);
-        CHECK_INT_EQ(settings_has(&settings, row), !row->is_fleeting);
+        CHECK_INT_EQ(problems.count, row->is_cli_only ? 1 : 0);
+        CHECK_INT_EQ(settings_has(&settings, row), !row->is_cli_only);
     }
 }
 

@@ -115,7 +115,7 @@ TEST(what_was_known_stays_when_a_secret_cannot_be_read)
     CHECK(!controller_secret_equal(&controller_secret, &same));
 }
 
-TEST(a_key_longer_than_any_is_refused)
+TEST(a_key_longer_than_any_is_rejected)
 {
     AUTO(str) struct str text = {0};
     struct err err = {0};

@@ -7,11 +7,11 @@
     "{\"conditions\":[{\"type\":\"Running\",\"status\":\"False\"},{\"type\":\"Failed\",\"status\":\"True\"," \
     "\"reason\":\"" reason "\",\"observedGeneration\":" generation "}]}"
 
-TEST(an_end_is_known_by_its_condition_and_a_refusal_by_its_reason)
+TEST(an_end_is_known_by_its_condition_and_a_rejection_by_its_reason)
 {
     static const struct {
         const char *status;
-        bool finished, refusal, stale_at_5;
+        bool finished, rejection, stale_at_5;
     } rows[] = {
         {"{}", false, false, false},
         {"{\"launcherStatus\":\"Completed\"}", false, false, false}, /* output, not memory */
@@ -34,7 +34,7 @@ TEST(an_end_is_known_by_its_condition_and_a_refusal_by_its_reason)
 
         CHECK_OK(status, err);
         CHECK_INT_EQ(status_is_finished(status), row->finished);
-        CHECK_INT_EQ(status_is_rejection(status), row->refusal);
+        CHECK_INT_EQ(status_is_rejection(status), row->rejection);
         CHECK_INT_EQ(status_is_outdated_rejection(status, 5), row->stale_at_5);
     }
     CHECK(!status_is_finished(NULL));

@@ -80,7 +80,7 @@ TEST(quantities_are_those_of_kubernetes)
         AUTO(json) cJSON *value = cJSON_CreateString(*text);
 
         if (!quantity_is_valid(value))
-            CHECK_FAIL("%s is refused", *text);
+            CHECK_FAIL("%s is rejected", *text);
     }
     CHECK_ROWS (text, bad) {
         AUTO(json) cJSON *value = cJSON_CreateString(*text);

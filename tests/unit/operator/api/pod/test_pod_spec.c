@@ -188,7 +188,7 @@ TEST(a_pod_is_found_again_by_what_it_carries)
 
 /* ---- templates that no pod can be made of ---- */
 
-TEST(a_template_without_containers_is_refused)
+TEST(a_template_without_containers_is_rejected)
 {
     static const char *const templates[] = {"{}", "{\"spec\":{}}", "{\"spec\":{\"containers\":[]}}",
                                             "{\"spec\":{\"containers\":\"a\"}}",
@@ -204,7 +204,7 @@ TEST(a_template_without_containers_is_refused)
     }
 }
 
-/* What the API server will refuse must not be worse here than there. */
+/* What the API server will reject must not be worse here than there. */
 TEST(a_template_of_odd_types_makes_a_pod_all_the_same)
 {
     AUTO(job) struct job *job = pod_spec_case_job(&pod_spec_cases[0]);
@@ -224,7 +224,7 @@ TEST(a_template_of_odd_types_makes_a_pod_all_the_same)
 
 static const struct {
     const char *from_api_server, *to_user;
-} refusals[] = {
+} rejections[] = {
     {"Pod \"a-worker-0\" is invalid: spec.containers[0].image: Required value",
      "spec.workers.template.spec.containers[0].image: Required value"},
     {"Pod \"a-worker-0\" is invalid: [spec.initContainers[1].image: Required value, spec.volumes[2].name: "
@@ -241,11 +241,11 @@ static const struct {
     {"", ""},
 };
 
-TEST(refusals_name_the_fields_of_the_job)
+TEST(rejections_name_the_fields_of_the_job)
 {
-    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        AUTO(mem) char *text = pod_spec_translate_message(refusals[i].from_api_server, false);
+    for (size_t i = 0; i < COUNT_OF(rejections); i++) {
+        AUTO(mem) char *text = pod_spec_translate_message(rejections[i].from_api_server, false);
 
-        CHECK_STR_EQ(text, refusals[i].to_user);
+        CHECK_STR_EQ(text, rejections[i].to_user);
     }
 }

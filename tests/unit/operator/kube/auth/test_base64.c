@@ -24,7 +24,7 @@ TEST(bytes_come_out_of_every_padding)
     }
 }
 
-TEST(what_is_no_base64_is_refused)
+TEST(what_is_no_base64_is_rejected)
 {
     static const char *const rows[] = {"Z", "Zg", "Zg=", "Zm8==", "Z===", "Zg==Zg==", "Zm9-", "=Zm9v"};
 

@@ -278,7 +278,7 @@ TEST_F(client_config, config, a_plugin_gives_a_token_and_is_asked_again_before_t
     write_plugin("echo '" ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"") "'");
     CHECK_OK(credential_files_refresh(config, false, &err), err);
     CHECK_STR_EQ(config->token, "me-here");
-    CHECK_OK(credential_files_refresh(config, true, &err), err); /* it was refused */
+    CHECK_OK(credential_files_refresh(config, true, &err), err); /* it was rejected */
     CHECK_STR_EQ(config->token, "two");
     write_plugin("echo '" ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"") "'");
     CHECK_OK(credential_files_refresh(config, false, &err), err); /* it had expired */

@@ -74,7 +74,7 @@ TEST(lists_without_items_are_lists)
     }
 }
 
-TEST(what_is_no_whole_list_is_refused)
+TEST(what_is_no_whole_list_is_rejected)
 {
     static const char *const rows[] = {
         "{\"items\":[",
@@ -101,7 +101,7 @@ TEST(what_is_no_whole_list_is_refused)
     }
 }
 
-TEST(an_item_over_the_cap_is_refused)
+TEST(an_item_over_the_cap_is_rejected)
 {
     struct str out = {0};
     struct err err = {0};
@@ -114,7 +114,7 @@ TEST(an_item_over_the_cap_is_refused)
     CHECK_HAS(err.msg, "larger than 64 bytes");
 }
 
-TEST(an_envelope_over_the_cap_is_refused)
+TEST(an_envelope_over_the_cap_is_rejected)
 {
     struct list_reader items;
     struct err err = {0};

@@ -171,7 +171,7 @@ TEST_F(world, world, what_loses_interest_is_gone)
     check_log(world, "n/a(1) ->x;n/a(1) x>-;");
 }
 
-TEST_F(world, world, items_without_a_name_are_refused)
+TEST_F(world, world, items_without_a_name_are_rejected)
 {
     AUTO(json) cJSON *nothing = json_object();
 

@@ -280,7 +280,7 @@ TEST_F(world, w, a_401_renews_the_credentials_once)
     CHECK(w->out.renew);
 }
 
-TEST_F(world, w, a_refused_stream_falls_back_to_pages)
+TEST_F(world, w, a_rejected_stream_falls_back_to_pages)
 {
     pages(w);
     CHECK_INT_EQ(w->state.trouble.kind, ERR_NONE);
@@ -297,7 +297,7 @@ TEST_F(world, w, a_refused_stream_falls_back_to_pages)
     CHECK_STR_EQ(w->state.position, "20"); /* of the first page: nothing is missed */
     CHECK_INT_EQ(w->state.phase, WATCH_FOLLOW);
     closed(w, ERR_GONE, 410, -1);
-    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);      /* it stays refused */
+    CHECK_INT_EQ(w->state.phase, WATCH_PAGES);      /* it stays rejected */
     check_query(w, "labelSelector=a=b&limit=500&"); /* the most recent, not any */
 }
 
@@ -461,7 +461,7 @@ TEST_F(world, w, a_watch_is_long_while_the_last_one_heard_bookmarks_to_its_end)
     check_query(w, STREAM_QUERY "resourceVersion=12&timeoutSeconds=50&");
 }
 
-TEST_F(world, w, a_position_that_the_server_refuses_is_given_up)
+TEST_F(world, w, a_position_that_the_server_rejects_is_given_up)
 {
     follows(w);
     closed(w, ERR_INVALID, 400, -1);

@@ -258,7 +258,7 @@ static void users_act(struct world *w)
         return;
     case 2:
         say(w, "the API server takes no pods, or does again");
-        w->refusal = w->refusal ? NULL : "exceeded quota";
+        w->rejection = w->rejection ? NULL : "exceeded quota";
         return;
     case 5:
         say(w, "another job waits for the IPUs, or none does");
@@ -304,13 +304,13 @@ static void time_passes(struct world *w, int64_t most)
 
 static void dies_in_the_middle(struct world *w)
 {
-    struct sight *sight = world_observe(w);
+    struct snapshot *snapshot = world_observe(w);
     AUTO(plan) struct plan plan = {0};
 
     say(w, "the operator dies in the middle of a plan");
-    job_decide(sight_view(sight), &plan);
-    world_apply(w, sight_view(sight), &plan, true);
-    sight_free(sight);
+    job_decide(snapshot_view(snapshot), &plan);
+    world_apply(w, snapshot_view(snapshot), &plan, true);
+    snapshot_free(snapshot);
     world_crash(w);
 }
 
@@ -372,7 +372,7 @@ static void calm_down(struct world *w)
     say(w, "all is calm");
     w->no_grants = w->controller_down = w->others_wait = false;
     w->partition_rejection = PARTITION_NOT_REJECTED;
-    w->refusal = NULL;
+    w->rejection = NULL;
     w->dry_run_answer = DRY_RUN_NEEDED;
     json_drop(w->spec, "suspend");
     w->generation++;

@@ -76,10 +76,10 @@ TEST(the_policy_decides_what_a_failure_leads_to)
     struct pod pod = broken_pod(42), unstarted = {.phase = POD_FAILED};
     struct failure code = failure_of_pod(&pod),
                    taken = {.reason = "Preempted", .is_disruption = true, .pod = &pod};
-    struct failure refused = failure_of_pod(&unstarted);
+    struct failure rejected = failure_of_pod(&unstarted);
     static const struct {
         enum restart_type type;
-        bool on_code, on_disruption, on_refusal;
+        bool on_code, on_disruption, on_rejection;
     } rows[] = {
         {RESTART_NEVER, false, false, false},
         {RESTART_ALWAYS, true, true, true},
@@ -92,7 +92,7 @@ TEST(the_policy_decides_what_a_failure_leads_to)
 
         CHECK_INT_EQ(failure_calls_for_restart(&spec, &code), row->on_code);
         CHECK_INT_EQ(failure_calls_for_restart(&spec, &taken), row->on_disruption);
-        CHECK_INT_EQ(failure_calls_for_restart(&spec, &refused), row->on_refusal);
+        CHECK_INT_EQ(failure_calls_for_restart(&spec, &rejected), row->on_rejection);
     }
 }
 

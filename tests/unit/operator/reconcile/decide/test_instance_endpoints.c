@@ -165,18 +165,18 @@ TEST(a_service_of_an_earlier_version_is_left_to_the_cluster)
     CHECK_INT_EQ(w->name_writes, 1);
 }
 
-TEST(names_that_are_refused_keep_a_job_from_running)
+TEST(names_that_are_rejected_keep_a_job_from_running)
 {
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
 
-    w->names_refusal = "endpointslices is forbidden";
+    w->names_rejection = "endpointslices is forbidden";
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Starting", "PodsForbidden",
                 "The API server rejected the workers' EndpointSlices: endpointslices is forbidden");
     CHECK(strv_has(&w->event_reasons, "PodsForbidden"));
     check_idle(w);
-    w->names_refusal = NULL;
+    w->names_rejection = NULL;
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
@@ -187,13 +187,13 @@ TEST(names_that_cannot_be_taken_away_hold_up_a_restart)
     struct world *w = running(
         SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,\"restartPolicy\":{\"type\":\"OnFailure\"},"));
 
-    w->names_refusal = "endpointslices is forbidden";
+    w->names_rejection = "endpointslices is forbidden";
     world_pod_end(w, pod(w, "job-worker-1"), 1);
     world_settle(w);
     world_pass(w, MINUTE_MS);
     CHECK(!world_pod(w, "job-worker-0"));
     check_idle(w);
-    w->names_refusal = NULL;
+    w->names_rejection = NULL;
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }

@@ -433,14 +433,14 @@ TEST(a_launcher_that_was_noted_and_never_seen_is_held_for)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
-TEST(a_refused_launcher_pod_is_tried_again)
+TEST(a_rejected_launcher_pod_is_tried_again)
 {
     AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
 
     make_ready(w);
-    w->refusal = "exceeded quota";
+    w->rejection = "exceeded quota";
     world_settle(w);
-    w->refusal = NULL;
+    w->rejection = NULL;
     world_pass(w, 10000);
     check_state(w, "Running", "Running", "Running");
 }

@@ -202,7 +202,7 @@ TEST(pods_that_the_api_server_does_not_take_are_stuck)
 {
     AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));
 
-    w->refusal = "exceeded quota: none";
+    w->rejection = "exceeded quota: none";
     world_settle(w);
     world_pass(w, 1000); /* told when it lasts */
     CHECK_STR_EQ(world_said(w, "reason"), "FailedCreate");

@@ -14,7 +14,7 @@ static struct world *with_quota(const char *spec, uint32_t quota)
 {
     struct world *w = world_new(spec);
 
-    w->refusal = QUOTA;
+    w->rejection = QUOTA;
     w->quota = quota;
     world_settle(w);
     world_pass(w, REPORTED_AFTER_MS);
@@ -88,7 +88,7 @@ TEST(a_changed_quota_is_found_by_a_restart_too)
     struct world *w = running(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,"
                                    "\"restartPolicy\":{\"type\":\"OnFailure\",\"backOffLimit\":1},"));
 
-    w->refusal = QUOTA;
+    w->rejection = QUOTA;
     w->quota = 1;
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     world_settle(w);
@@ -96,7 +96,7 @@ TEST(a_changed_quota_is_found_by_a_restart_too)
     world_pass(w, REPORTED_AFTER_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
     CHECK_INT_EQ(w->partition_count, 0);
-    w->refusal = NULL;
+    w->rejection = NULL;
     world_pass(w, AGAIN_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
@@ -106,7 +106,7 @@ TEST(a_changed_quota_is_found_by_a_restart_too)
 }
 
 /* Its workers are the larger part of it. */
-TEST(workers_do_not_wait_for_a_launcher_that_is_refused)
+TEST(workers_do_not_wait_for_a_launcher_that_is_rejected)
 {
     AUTO(world)
     struct world *w = with_quota(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,"
@@ -125,7 +125,7 @@ TEST(a_process_that_dies_while_it_takes_back_leaves_nothing)
 {
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
 
-    w->refusal = QUOTA;
+    w->rejection = QUOTA;
     w->quota = 1;
     while (!world_pod(w, "job-worker-0"))
         CHECK(world_advance(w));
@@ -143,7 +143,7 @@ TEST(a_pod_that_does_not_end_keeps_its_partition)
 {
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
 
-    w->refusal = QUOTA;
+    w->rejection = QUOTA;
     w->quota = 1;
     while (!world_pod(w, "job-worker-0") || !pod(w, "job-worker-0")->node)
         CHECK(world_advance(w));
@@ -163,7 +163,7 @@ TEST(an_id_is_kept_from_use_when_a_pod_of_it_comes_again)
     AUTO(world) struct world *w = world_new(TWO_WORKERS);
     struct wpod *again;
 
-    w->refusal = QUOTA;
+    w->rejection = QUOTA;
     w->quota = 1;
     while (w->pod_count == 0 || w->partition_count > 0)
         CHECK(world_advance(w));
@@ -213,7 +213,7 @@ TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
 
     w->dry_run_answer = DRY_RUN_REJECTED;
     w->forbidden_as = "NamespaceTerminating";
-    w->refusal = GOES;
+    w->rejection = GOES;
     world_settle(w);
     check_state(w, "Pending", "NamespaceTerminating", "The API server rejected the pods: " GOES);
     CHECK(strv_has(&w->event_reasons, "NamespaceTerminating"));
@@ -225,13 +225,13 @@ TEST(a_job_in_a_namespace_that_is_being_deleted_waits_without_ipus_and_goes)
 
 /* ---- what pods need ---- */
 
-static struct world *without(const char *spec, enum op_kind refused)
+static struct world *without(const char *spec, enum op_kind rejected)
 {
     struct world *w = world_new(spec);
 
-    w->refusal = QUOTA;
+    w->rejection = QUOTA;
     w->quota = WORLD_CAPACITY;
-    w->refuses[refused] = true;
+    w->rejects[rejected] = true;
     world_settle(w);
     world_pass(w, REPORTED_AFTER_MS);
     return w;
@@ -243,7 +243,7 @@ static struct world *without(const char *spec, enum op_kind refused)
 TEST(what_pods_need_is_waited_for_without_ipus)
 {
     static const struct {
-        enum op_kind refused;
+        enum op_kind rejected;
         const char *spec;
     } rows[] = {
         {OP_POD_CREATE, TWO_WORKERS},
@@ -253,25 +253,25 @@ TEST(what_pods_need_is_waited_for_without_ipus)
     };
 
     CHECK_ROWS (row, rows) {
-        AUTO(world) struct world *w = without(row->spec, row->refused);
+        AUTO(world) struct world *w = without(row->spec, row->rejected);
 
         check_backs_off(w);
         world_pass(w, AGAIN_MS);
         check_backs_off(w);
-        w->refuses[row->refused] = false;
+        w->rejects[row->rejected] = false;
         world_pass(w, AGAIN_MS);
         check_state(w, "Running", "Running", "Running");
     }
 }
 
-/* A full quota refuses a Secret that is there, too. */
+/* A full quota rejects a Secret that is there, too. */
 TEST(keys_of_pods_that_are_there_are_believed)
 {
     AUTO(world) struct world *w = world_new(WITH_LAUNCHER);
 
     while (!world_pod(w, "job-worker-1"))
         CHECK(world_advance(w));
-    w->refuses[OP_KEYS_CREATE] = true;
+    w->rejects[OP_KEYS_CREATE] = true;
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
 }
@@ -282,14 +282,14 @@ TEST(a_record_that_is_not_taken_is_reported)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    w->refuses[OP_RECORD_CREATE] = true;
+    w->rejects[OP_RECORD_CREATE] = true;
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Starting");
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
-    CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
+    CHECK_HAS(world_said(w, "lastMessage"), WORLD_REJECTED_WRITE);
     CHECK(*world_said(w, "stuckSince"));
-    w->refuses[OP_RECORD_CREATE] = false;
+    w->rejects[OP_RECORD_CREATE] = false;
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
 }
@@ -298,14 +298,14 @@ TEST(a_change_of_a_record_that_is_not_taken_is_reported)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\",\"backOffLimit\":1}"));
 
-    w->refuses[OP_RECORD_PATCH] = true;
+    w->rejects[OP_RECORD_PATCH] = true;
     world_pod_end(w, pod(w, "job-worker-0"), 1);
     for (int i = 0; i < 5; i++, w->now_ms += AGAIN_MS)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Restarting");
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
-    CHECK_HAS(world_said(w, "lastMessage"), "(restart 1 of 1); " WORLD_REFUSED_WRITE);
-    w->refuses[OP_RECORD_PATCH] = false;
+    CHECK_HAS(world_said(w, "lastMessage"), "(restart 1 of 1); " WORLD_REJECTED_WRITE);
+    w->rejects[OP_RECORD_PATCH] = false;
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
 }
@@ -314,13 +314,13 @@ TEST(a_pod_that_must_not_be_stopped_is_reported)
 {
     AUTO(world) struct world *w = running(ONE);
 
-    w->refuses[OP_POD_STOP] = true;
+    w->rejects[OP_POD_STOP] = true;
     world_set_spec(w, "suspend", "true");
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
-    CHECK_HAS(world_said(w, "lastMessage"), WORLD_REFUSED_WRITE);
-    w->refuses[OP_POD_STOP] = false;
+    CHECK_HAS(world_said(w, "lastMessage"), WORLD_REJECTED_WRITE);
+    w->rejects[OP_POD_STOP] = false;
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "Suspended");
     CHECK_INT_EQ(world_held(w), 0);
@@ -330,27 +330,27 @@ TEST(a_finalizer_that_is_not_taken_is_reported)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
-    w->refuses[OP_FINALIZER_ADD] = true;
+    w->rejects[OP_FINALIZER_ADD] = true;
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Pending");
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
-    w->refuses[OP_FINALIZER_ADD] = false;
+    w->rejects[OP_FINALIZER_ADD] = false;
     world_settle(w);
     check_state(w, "Running", "Running", "Running");
 }
 
-TEST(what_a_refused_record_keeps_from_being_noted_is_reported_once)
+TEST(what_a_rejected_record_keeps_from_being_noted_is_reported_once)
 {
     AUTO(world) struct world *w = running(ONE);
     unsigned reported = 0;
 
-    w->refuses[OP_RECORD_PATCH] = true;
+    w->rejects[OP_RECORD_PATCH] = true;
     world_pod_take(w, pod(w, "job-worker-0"), "EvictionByEvictionAPI");
     for (int i = 0; i < 5; i++)
         world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "reason"), "WriteRejected");
-    w->refuses[OP_RECORD_PATCH] = false;
+    w->rejects[OP_RECORD_PATCH] = false;
     world_pod_obey(w, pod(w, "job-worker-0"), 143);
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "Evicted");

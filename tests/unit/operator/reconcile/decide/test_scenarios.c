@@ -1073,11 +1073,11 @@ TEST(what_was_made_in_another_shape_is_given_back)
     CHECK_INT_EQ(w->partition_count, 1);
 }
 
-TEST(a_reset_that_is_refused_is_reported_and_then_another_partition_is_made)
+TEST(a_reset_that_is_rejected_is_reported_and_then_another_partition_is_made)
 {
     AUTO(world) struct world *w = running(RESTARTS("{\"type\":\"OnFailure\"}"));
 
-    w->resets_are_refused = true;
+    w->resets_are_rejected = true;
     end_all(w, 1);
     world_pass(w, 12000);
     check_state(w, "Starting", "PartitionError",
@@ -1273,11 +1273,11 @@ static bool is_up(const struct wpod *pod)
 static unsigned pods_of(struct world *w, const char *spec)
 {
     AUTO(world) struct world *other = world_new(spec);
-    struct sight *sight = world_observe(other);
-    uint64_t revision = sight_view(sight)->job->revision;
+    struct snapshot *snapshot = world_observe(other);
+    uint64_t revision = snapshot_view(snapshot)->job->revision;
     unsigned count = 0;
 
-    sight_free(sight);
+    snapshot_free(snapshot);
     for (size_t i = 0; i < w->pod_count; i++)
         count += is_up(w->pods[i]) && w->pods[i]->revision == revision;
     return count;
@@ -1523,7 +1523,7 @@ TEST(a_partition_that_no_controller_makes_fails_the_job_until_the_spec_changes)
 }
 
 /* What cannot be mended without another spec ends the instances that do run, too. */
-TEST(a_refused_instance_ends_the_others)
+TEST(a_rejected_instance_ends_the_others)
 {
     AUTO(world) struct world *w = running(ONE);
 
@@ -1589,18 +1589,18 @@ TEST(an_unknown_outcome_is_waited_out_before_the_id_is_free)
 
 /* ---- templates and pods that the API server does not take ---- */
 
-TEST(a_refused_template_takes_no_ipus_and_is_judged_again_when_the_spec_changes)
+TEST(a_rejected_template_takes_no_ipus_and_is_judged_again_when_the_spec_changes)
 {
     AUTO(world) struct world *w = world_new(ONE);
 
     w->dry_run_answer = DRY_RUN_INVALID;
-    w->refusal = "spec.workers.template.spec.containers[0].image: Required value";
+    w->rejection = "spec.workers.template.spec.containers[0].image: Required value";
     world_settle(w);
-    check_state(w, "Failed", "InvalidPodTemplate", w->refusal);
+    check_state(w, "Failed", "InvalidPodTemplate", w->rejection);
     check_nothing_held(w);
     check_idle(w);
     w->dry_run_answer = DRY_RUN_NEEDED;
-    w->refusal = NULL;
+    w->rejection = NULL;
     world_pass(w, MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Failed");
     world_set_spec(w, "suspend", "false");
@@ -1614,7 +1614,7 @@ TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
     unsigned reported;
 
     w->dry_run_answer = DRY_RUN_REJECTED;
-    w->refusal = "exceeded quota: pods";
+    w->rejection = "exceeded quota: pods";
     world_settle(w);
     CHECK_STR_EQ(world_said(w, "reason"), "QuotaExceeded");
     CHECK_HAS(world_said(w, "lastMessage"), "The API server rejected the pods: exceeded quota: pods");
@@ -1625,17 +1625,17 @@ TEST(a_forbidden_template_waits_without_ipus_and_is_asked_about_again)
         world_pass(w, 10000);
     CHECK_INT_EQ(w->status_writes, reported);
     w->dry_run_answer = DRY_RUN_NEEDED;
-    w->refusal = NULL;
+    w->rejection = NULL;
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
-TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
+TEST(pods_that_are_rejected_although_the_template_passed_are_tried_again)
 {
     AUTO(world) struct world *w = world_new(ONE);
     unsigned reported;
 
-    w->refusal = "exceeded quota: pods";
+    w->rejection = "exceeded quota: pods";
     world_settle(w);
     world_pass(w, 1000);
     check_state(w, "Pending", "FailedCreate",
@@ -1644,7 +1644,7 @@ TEST(pods_that_are_refused_although_the_template_passed_are_tried_again)
     for (int i = 0; i < 12; i++)
         world_pass(w, 10000);
     CHECK_INT_EQ(w->status_writes, reported);
-    w->refusal = NULL;
+    w->rejection = NULL;
     world_pass(w, 10000);
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }

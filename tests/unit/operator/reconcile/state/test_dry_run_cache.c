@@ -4,7 +4,7 @@
 
 #define NOW_MS 1000000
 
-static struct dry_run_result refused(void)
+static struct dry_run_result rejected(void)
 {
     return (struct dry_run_result){.reason = "QuotaExceeded", .text = "none left"};
 }
@@ -17,7 +17,7 @@ TEST(like_jobs_wait_for_one_answer)
     struct dry_run_cache cache = {0};
     AUTO(mem) char *fingerprint = dry_run_cache_key(&first);
     AUTO(strv) struct strv waiting = {0};
-    struct dry_run_result no = refused();
+    struct dry_run_result no = rejected();
 
     CHECK(dry_run_cache_begin(&cache, &first));
     CHECK(!dry_run_cache_begin(&cache, &second));
@@ -32,7 +32,7 @@ TEST(like_jobs_wait_for_one_answer)
     dry_run_cache_release(&cache);
 }
 
-TEST(refused_templates_are_asked_about_more_and_more_seldom)
+TEST(rejected_templates_are_asked_about_more_and_more_seldom)
 {
     static const int64_t most_ms[] = {10000, 20000, 40000, 80000, 120000, 120000};
     struct job job = {.ns = "ns", .key = "ns/job", .revision = 7};
@@ -43,7 +43,7 @@ TEST(refused_templates_are_asked_about_more_and_more_seldom)
 
     CHECK_ROWS (most, most_ms) {
         AUTO(strv) struct strv waiting = {0};
-        struct dry_run_result no = refused();
+        struct dry_run_result no = rejected();
         int64_t delay_ms;
 
         CHECK(dry_run_cache_begin(&cache, &job));
@@ -53,7 +53,7 @@ TEST(refused_templates_are_asked_about_more_and_more_seldom)
         now_ms += delay_ms;
     }
     AUTO(strv) struct strv waiting = {0};
-    struct dry_run_result no = refused();
+    struct dry_run_result no = rejected();
 
     CHECK(dry_run_cache_begin(&cache, &job));
     dry_run_cache_complete(&cache, fingerprint, &yes, now_ms, &waiting);

@@ -9,7 +9,7 @@ static int64_t wait_after(struct job_cache *cache, int64_t now_ms)
     return cache->create_retry_at_ms - now_ms;
 }
 
-TEST(each_refused_try_waits_longer)
+TEST(each_rejected_try_waits_longer)
 {
     static const int64_t most_ms[] = {10000, 20000, 40000, 80000, 120000, 120000};
     struct job_cache *cache = job_cache_new("ns/job", "uid");
@@ -38,7 +38,7 @@ TEST(a_pod_that_is_taken_does_not_hide_that_another_was_not)
     job_cache_free(cache);
 }
 
-TEST(a_refusal_is_about_the_runs_that_are_being_started)
+TEST(a_rejection_is_about_the_runs_that_are_being_started)
 {
     struct job_cache *cache = job_cache_new("ns/job", "uid");
     struct partition_cache *partition = job_cache_partition(cache, "p-job-ns-0", 0);
@@ -51,13 +51,13 @@ TEST(a_refusal_is_about_the_runs_that_are_being_started)
     CHECK(!partition->is_rejected);
     job_cache_reject_starts(cache);
     partition_cache_note_launch(partition);
-    CHECK(partition->is_rejected); /* it is the launcher that was refused */
+    CHECK(partition->is_rejected); /* it is the launcher that was rejected */
     partition_cache_begin_run(partition, 1, 0);
     CHECK(!partition->is_rejected);
     job_cache_free(cache);
 }
 
-TEST(a_server_that_fails_for_long_refuses)
+TEST(a_server_that_fails_for_long_rejects)
 {
     struct job_cache *cache = job_cache_new("ns/job", "uid");
 

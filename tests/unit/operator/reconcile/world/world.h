@@ -16,7 +16,7 @@
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
 #define WORLD_CAPACITY 64
-#define WORLD_REFUSED_WRITE "the API server does not let the operator write it: forbidden"
+#define WORLD_REJECTED_WRITE "the API server does not let the operator write it: forbidden"
 
 enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED };
 
@@ -136,7 +136,7 @@ struct world {
     bool has_service, has_policy;
     int64_t details_since_ms;
     bool is_busy;              /* with other jobs */
-    bool resets_are_refused;   /* by V-IPU */
+    bool resets_are_rejected;  /* by V-IPU */
     bool lists_other_gcds;     /* than were asked for */
     const char *prefix;        /* of readable ids */
     bool service_has_selector; /* an earlier version has made it */
@@ -147,17 +147,17 @@ struct world {
 
     /* what the test wants to go wrong */
     enum dry_run_state dry_run_answer; /* DRY_RUN_NEEDED: passes */
-    const char *refusal;               /* the API server does not take pods: its words */
-    const char *forbidden_as;          /* what the dry run's refusal is; NULL: a quota */
+    const char *rejection;             /* the API server does not take pods: its words */
+    const char *forbidden_as;          /* what the dry run's rejection is; NULL: a quota */
     uint32_t quota;                    /* and from so many on that have not ended; 0: from the first */
-    bool refuses[OP_EVENT + 1];        /* nor does it do what these ops ask for, likewise */
+    bool rejects[OP_EVENT + 1];        /* nor does it do what these ops ask for, likewise */
     bool service_taken;                /* somebody has one of that name */
     bool create_rejected;              /* it has said so */
     bool write_rejected;               /* likewise, of another write than what pods need: of... */
     enum op_kind write_rejected_op;    /* ...this kind */
     bool endpoints_rejected;
-    const char *names_refusal; /* it does not take EndpointSlices: its words */
-    const char *unready;       /* name of a pod that runs and is not ready when it is new */
+    const char *names_rejection; /* it does not take EndpointSlices: its words */
+    const char *unready;         /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
     bool others_wait;                             /* for the IPUs of this job */
     uint32_t requeues;                            /* starts of it that gave them up, in a row; for... */
@@ -223,10 +223,10 @@ void world_untrack(struct world *w, const char *id);
 void world_forget(struct world *w); /* all of it */
 void world_crash(struct world *w);  /* and a new process begins */
 
-struct sight; /* what is observed, and what it stands on */
-struct sight *world_observe(struct world *w);
-const struct job_view *sight_view(const struct sight *sight);
-void sight_free(struct sight *sight);
+struct snapshot; /* what is observed, and what it stands on */
+struct snapshot *world_observe(struct world *w);
+const struct job_view *snapshot_view(const struct snapshot *snapshot);
+void snapshot_free(struct snapshot *snapshot);
 
 /* Performs the plan; with some_only each op by chance, as when the process dies in the middle. */
 void world_apply(struct world *w, const struct job_view *view, const struct plan *plan, bool some_only);

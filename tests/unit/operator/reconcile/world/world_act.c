@@ -13,7 +13,7 @@
 #include "state_diagram.h"
 #include "world.h"
 
-#define REFUSED_AGAIN_MS 10000
+#define REJECTED_AGAIN_MS 10000
 #define ROUNDS_MAX 60
 #define DAY_S 86400
 
@@ -281,11 +281,11 @@ static uint32_t count_alive(const struct world *w)
     return alive;
 }
 
-static void refuse(struct world *w)
+static void reject(struct world *w)
 {
     w->create_rejected = true;
     w->create_rejected_ms = w->now_ms;
-    w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+    w->create_retry_at_ms = w->now_ms + REJECTED_AGAIN_MS;
     w->dry_run_generation = 0;
     for (size_t i = 0; i < w->track_count; i++)
         w->tracks[i]->is_rejected = true;
@@ -311,7 +311,7 @@ static void offer(struct world *w, const struct op *op)
     mem_set_str(&w->requeue_text, op->text);
     w->create_rejected = true;
     w->create_rejected_ms = w->now_ms;
-    w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+    w->create_retry_at_ms = w->now_ms + REJECTED_AGAIN_MS;
 }
 
 static void create_pod(struct world *w, const struct op *op, const struct job *job)
@@ -330,8 +330,8 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
         check_launch(w, record);
     if (world_pod(w, name))
         world_fail(w, "pod %s is created and is there", name);
-    if (w->refusal && count_alive(w) >= w->quota) {
-        refuse(w);
+    if (w->rejection && count_alive(w) >= w->quota) {
+        reject(w);
         return;
     }
     w->create_rejected = w->create_rejected && (w->requeues || w->now_ms < w->create_retry_at_ms);
@@ -380,9 +380,9 @@ static void write_names(struct world *w, const struct op *op)
 {
     cJSON **there = find_slice(w, op->name);
 
-    w->endpoints_rejected = w->names_refusal != NULL;
-    w->create_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
-    if (w->names_refusal)
+    w->endpoints_rejected = w->names_rejection != NULL;
+    w->create_retry_at_ms = w->now_ms + REJECTED_AGAIN_MS;
+    if (w->names_rejection)
         return;
     if (!there != !op->uid)
         world_fail(w, "EndpointSlice %s is %s", op->name, there ? "there already" : "not there");
@@ -457,7 +457,7 @@ static void dry_run(struct world *w)
 {
     w->dry_run = w->dry_run_answer == DRY_RUN_NEEDED ? DRY_RUN_PASSED : w->dry_run_answer;
     w->dry_run_generation = w->generation;
-    w->dry_run_retry_at_ms = w->now_ms + REFUSED_AGAIN_MS;
+    w->dry_run_retry_at_ms = w->now_ms + REJECTED_AGAIN_MS;
 }
 
 static void call(struct world *w, const struct op *op, enum wcall what)
@@ -476,7 +476,7 @@ static void call(struct world *w, const struct op *op, enum wcall what)
     track->sends += what == CALL_CREATE;
     track->created_in_run = track->created_in_run || what == CALL_CREATE;
     if (what == CALL_CREATE)
-        track->view.refusal = PARTITION_NOT_REJECTED;
+        track->view.rejection = PARTITION_NOT_REJECTED;
     track->view.busy = true;
 }
 
@@ -492,7 +492,7 @@ static void remove_finalizer(struct world *w)
 /* What the operator makes of it: the rules of answers.c. */
 static bool is_rejected(struct world *w, const struct op *op)
 {
-    if (!w->refuses[op->kind]) {
+    if (!w->rejects[op->kind]) {
         w->write_rejected = w->write_rejected && w->write_rejected_op != op->kind;
         return false;
     }
@@ -501,7 +501,7 @@ static bool is_rejected(struct world *w, const struct op *op)
         world_track(w, op->name)->keys_at_ms = w->now_ms;
     } else if (op->kind == OP_SERVICE_CREATE || op->kind == OP_POLICY_CREATE || op->kind == OP_KEYS_CREATE ||
                op->kind == OP_POD_CREATE) {
-        refuse(w);
+        reject(w);
     } else {
         w->write_rejected = true;
         w->write_rejected_op = op->kind;
@@ -534,7 +534,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
     case OP_SERVICE_CREATE:
         w->has_service = !w->service_taken;
         if (w->service_taken)
-            refuse(w);
+            reject(w);
         return;
     case OP_ENDPOINTS_WRITE:
         write_names(w, op);
@@ -637,13 +637,13 @@ bool plan_writes(const struct plan *plan)
  * it once more. */
 static void check_nothing_again(struct world *w, const struct plan *done)
 {
-    struct sight *sight = world_observe(w);
+    struct snapshot *snapshot = world_observe(w);
     AUTO(plan) struct plan next = {0};
     AUTO(strv) struct strv before = {0};
     AUTO(strv) struct strv after = {0};
 
-    job_decide(sight_view(sight), &next);
-    sight_free(sight);
+    job_decide(snapshot_view(snapshot), &next);
+    snapshot_free(snapshot);
     plan_describe(done, &before);
     plan_describe(&next, &after);
     for (size_t i = 0; i < after.count; i++) {
@@ -656,17 +656,17 @@ static void check_nothing_again(struct world *w, const struct plan *done)
 
 bool world_reconcile(struct world *w)
 {
-    struct sight *sight = world_observe(w);
+    struct snapshot *snapshot = world_observe(w);
     AUTO(plan) struct plan plan = {0};
     bool writes;
 
-    job_decide(sight_view(sight), &plan);
+    job_decide(snapshot_view(snapshot), &plan);
     w->details_since_ms = plan_details_since(&plan, w->details_since_ms, w->now_ms);
     writes = plan_writes(&plan);
     if (writes && (w->plans || getenv("WORLD_TRACE")))
         trace(w, &plan);
-    world_apply(w, sight_view(sight), &plan, false);
-    sight_free(sight);
+    world_apply(w, snapshot_view(snapshot), &plan, false);
+    snapshot_free(snapshot);
     if (writes)
         check_nothing_again(w, &plan);
     return writes;

@@ -200,7 +200,7 @@ void world_crash(struct world *w)
 
 /* ---- one look ---- */
 
-struct sight {
+struct snapshot {
     struct job_view view;
     struct job *job;
     struct pod **pods;
@@ -213,12 +213,12 @@ struct sight {
     size_t slice_count;
 };
 
-const struct job_view *sight_view(const struct sight *sight)
+const struct job_view *snapshot_view(const struct snapshot *snapshot)
 {
-    return &sight->view;
+    return &snapshot->view;
 }
 
-void sight_free(struct sight *s)
+void snapshot_free(struct snapshot *s)
 {
     for (size_t i = 0; i < view_all(&s->view); i++) {
         mem_free(s->view.instances[i].workers);
@@ -291,7 +291,7 @@ static bool is_of_run(const struct pod *pod, const struct record *record)
     return record && str_eq(pod->partition, record->name) && pod->run == record->run;
 }
 
-static void read_objects(struct world *w, struct sight *s)
+static void read_objects(struct world *w, struct snapshot *s)
 {
     s->pods = mem_alloc((w->pod_count + 1) * sizeof(*s->pods));
     s->truths = mem_alloc((w->pod_count + 1) * sizeof(*s->truths));
@@ -315,7 +315,7 @@ static void read_objects(struct world *w, struct sight *s)
     }
 }
 
-static void view_slices(const struct sight *s, struct instance_view *inst)
+static void view_slices(const struct snapshot *s, struct instance_view *inst)
 {
     uint32_t count = endpoints_slices(s->job->spec.workers_per_instance);
 
@@ -341,7 +341,7 @@ static bool is_hashed_id_taken(struct world *w, const struct job *job, const str
     return !inst->record && (strv_has(&w->taken, id) || world_partition(w, id));
 }
 
-static void view_instance(struct world *w, struct sight *s, uint32_t index)
+static void view_instance(struct world *w, struct snapshot *s, uint32_t index)
 {
     struct instance_view *inst = &s->view.instances[index];
     uint32_t seats = job_pods_per_instance(&s->job->spec);
@@ -390,7 +390,7 @@ static void view_instance(struct world *w, struct sight *s, uint32_t index)
     }
 }
 
-static void view_pods(struct world *w, struct sight *s)
+static void view_pods(struct world *w, struct snapshot *s)
 {
     s->view.extra_pods = mem_alloc((s->pod_count + 1) * sizeof(*s->view.extra_pods));
     for (size_t i = 0; i < s->pod_count; i++) {
@@ -411,7 +411,7 @@ static void view_pods(struct world *w, struct sight *s)
     }
 }
 
-static void sum_up_tombstone(struct world *w, struct sight *s, struct tombstone_view *tomb)
+static void sum_up_tombstone(struct world *w, struct snapshot *s, struct tombstone_view *tomb)
 {
     const struct record *record = tomb->record;
     const struct wtrack *track = world_track(w, record->name);
@@ -427,7 +427,7 @@ static void sum_up_tombstone(struct world *w, struct sight *s, struct tombstone_
     tombstone_sum_up(seats, tomb);
 }
 
-static void view_tombstones(struct world *w, struct sight *s)
+static void view_tombstones(struct world *w, struct snapshot *s)
 {
     s->view.tombstones = mem_alloc((s->record_count + 1) * sizeof(*s->view.tombstones));
     for (size_t i = 0; i < s->record_count; i++) {
@@ -449,7 +449,7 @@ static void view_tombstones(struct world *w, struct sight *s)
 static void view_answers(const struct world *w, const struct job *job, struct job_view *view)
 {
     view->dry_run = w->dry_run_generation == job->generation ? w->dry_run : DRY_RUN_NEEDED;
-    view->dry_run_text = w->refusal ? w->refusal : "pods is forbidden";
+    view->dry_run_text = w->rejection ? w->rejection : "pods is forbidden";
     view->dry_run_reason = view->dry_run == DRY_RUN_INVALID ? "InvalidPodTemplate"
                            : w->forbidden_as                ? w->forbidden_as
                                                             : "QuotaExceeded";
@@ -461,15 +461,15 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_rejected = w->create_rejected;
     view->endpoints_rejected = w->endpoints_rejected;
     view->service_has_selector = w->service_has_selector;
-    view->create_reason = w->requeues        ? reason_find(w->requeue_reason)->name
-                          : w->service_taken ? "NameConflict"
-                          : w->names_refusal ? "PodsForbidden"
-                                             : "FailedCreate";
-    view->create_text = w->requeues        ? w->requeue_text
-                        : w->service_taken ? "Service job-workers exists"
-                        : w->names_refusal ? w->names_refusal
-                                           : w->refusal;
-    view->write_rejected = w->write_rejected ? WORLD_REFUSED_WRITE : NULL;
+    view->create_reason = w->requeues          ? reason_find(w->requeue_reason)->name
+                          : w->service_taken   ? "NameConflict"
+                          : w->names_rejection ? "PodsForbidden"
+                                               : "FailedCreate";
+    view->create_text = w->requeues          ? w->requeue_text
+                        : w->service_taken   ? "Service job-workers exists"
+                        : w->names_rejection ? w->names_rejection
+                                             : w->rejection;
+    view->write_rejected = w->write_rejected ? WORLD_REJECTED_WRITE : NULL;
     view->write_rejected_op = w->write_rejected_op;
     view->create_rejected_ms = w->create_rejected_ms;
     view->create_retry_at_ms = w->create_retry_at_ms;
@@ -477,9 +477,9 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->requeued_s = world_unix_s(w) - (w->now_ms - w->create_rejected_ms) / 1000;
 }
 
-struct sight *world_observe(struct world *w)
+struct snapshot *world_observe(struct world *w)
 {
-    struct sight *s = NEW(struct sight);
+    struct snapshot *s = NEW(struct snapshot);
     struct job_view *view = &s->view;
     AUTO(json) cJSON *object = world_job(w);
 

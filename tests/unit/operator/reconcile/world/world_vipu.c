@@ -82,7 +82,7 @@ static enum answer take_effect(struct world *w, enum wcall call, const char *id,
         world_partition_add(w, id, size, gcds, false);
         return ANSWER_OK;
     case CALL_RESET:
-        if (w->resets_are_refused)
+        if (w->resets_are_rejected)
             return ANSWER_DENIED;
         if (partition) {
             partition->resets++;
@@ -133,16 +133,16 @@ static void take_answer(struct world *w, struct wtrack *track, enum answer answe
         break;
     case ANSWER_EXISTS:
         if (track->sends == 1 && track->is_ours_fresh)
-            track->view.refusal = PARTITION_REJECTED_FOREIGN;
+            track->view.rejection = PARTITION_REJECTED_FOREIGN;
         else
             await(w, track, track->call);
         break;
     case ANSWER_ROOM:
-        track->view.refusal = PARTITION_REJECTED_CAPACITY;
+        track->view.rejection = PARTITION_REJECTED_CAPACITY;
         note_trouble(w, track, "no room");
         break;
     case ANSWER_INVALID:
-        track->view.refusal = PARTITION_REJECTED_INVALID;
+        track->view.rejection = PARTITION_REJECTED_INVALID;
         note_trouble(w, track, "no such shape");
         break;
     case ANSWER_DENIED:
@@ -218,7 +218,7 @@ void world_list(struct world *w, struct wtrack *track)
     if (track->call != CALL_NONE || w->controller_down)
         return; /* a list that began before the write's end proves nothing */
     if (partition && track->is_ours_fresh && track->sends == 0)
-        track->view.refusal = PARTITION_REJECTED_FOREIGN;
+        track->view.rejection = PARTITION_REJECTED_FOREIGN;
     if (now != PARTITION_ACTIVE && now != PARTITION_ERROR && !track->started)
         track->view.quiet = true;
     if (now == PARTITION_ACTIVE && track->view.quiet && !track->started && track->await == CALL_NONE &&

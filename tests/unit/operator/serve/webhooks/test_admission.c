@@ -44,7 +44,7 @@ static cJSON *parse(const char *text)
 
 #define OF(version, kind, rest) "{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\"" rest "}"
 
-TEST(what_is_no_review_is_refused)
+TEST(what_is_no_review_is_rejected)
 {
     static const char *const rows[] = {
         "",
@@ -72,7 +72,7 @@ TEST(what_is_no_review_is_refused)
     }
 }
 
-TEST(a_review_of_too_many_values_is_refused_unread)
+TEST(a_review_of_too_many_values_is_rejected_unread)
 {
     AUTO(str) struct str text = {0};
     struct admission admission = {0};
@@ -380,18 +380,18 @@ TEST(what_the_api_server_says_is_put_under_the_jobs_template)
         read(CREATE(SPEC), &admission);
         AUTO(json) cJSON *pods = admission_pod_template(&admission, ADMISSION_WORKERS);
         CHECK_INT_EQ(admission_is_about_unknown_fields(status), row->is_about_unknown_fields);
-        admission_add_refusal(&admission, ADMISSION_WORKERS, pods, status, &problems);
+        admission_add_rejection(&admission, ADMISSION_WORKERS, pods, status, &problems);
         for (size_t i = 0; row->problems[i]; i++)
             CHECK_STR_EQ(i < problems.count ? problems.items[i] : NULL, row->problems[i]);
         size_t count = problems.count;
-        admission_add_refusal(&admission, ADMISSION_WORKERS, pods, status,
-                              &problems); /* told once is enough */
+        admission_add_rejection(&admission, ADMISSION_WORKERS, pods, status,
+                                &problems); /* told once is enough */
         CHECK_INT_EQ(problems.count, count);
     }
 }
 
 #define CAUSE(field, message) "{\"field\":\"" field "\",\"message\":\"" message "\"}"
-#define REFUSAL(causes) "{\"details\":{\"causes\":[" causes "]}}"
+#define REJECTION(causes) "{\"details\":{\"causes\":[" causes "]}}"
 
 TEST(mistakes_are_reported_where_they_stand_and_once)
 {
@@ -400,24 +400,24 @@ TEST(mistakes_are_reported_where_they_stand_and_once)
         const char *problems[3];
     } rows[] = {
         {"{}",
-         REFUSAL(CAUSE("template.spec.containers[0].volumeMounts[1].name", "Not found")),
+         REJECTION(CAUSE("template.spec.containers[0].volumeMounts[1].name", "Not found")),
          {"spec.workers.template: rejected by the API server",
           "spec.launcher.template.spec.containers[0].volumeMounts[0].name: Not found"}},
         /* The workers' own, which the launcher has taken over. */
-        {REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
-         REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value") "," CAUSE("template.labels",
-                                                                                 "Invalid value")),
+        {REJECTION(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
+         REJECTION(CAUSE("template.spec.dnsPolicy", "Unsupported value") "," CAUSE("template.labels",
+                                                                                   "Invalid value")),
          {"spec.workers.template.spec.dnsPolicy: Unsupported value",
           "spec.launcher.template.metadata.labels: Invalid value"}},
         /* Taken over, and wrong beside what the launcher says. */
-        {REFUSAL(CAUSE("template.spec.volumes[0].name", "Required value")),
-         REFUSAL(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
+        {REJECTION(CAUSE("template.spec.volumes[0].name", "Required value")),
+         REJECTION(CAUSE("template.spec.dnsPolicy", "Unsupported value")),
          {"spec.workers.template.spec.volumes[0].name: Required value",
           "spec.workers.template.spec.dnsPolicy: Unsupported value (inherited by the launcher pod)"}},
         /* Missing in both, and missing in the launcher alone. */
-        {REFUSAL(CAUSE("template.spec.containers[0].image", "Required value")),
-         REFUSAL(CAUSE("template.spec.containers[0].image",
-                       "Required value") "," CAUSE("template.spec.dnsConfig", "Required value")),
+        {REJECTION(CAUSE("template.spec.containers[0].image", "Required value")),
+         REJECTION(CAUSE("template.spec.containers[0].image",
+                         "Required value") "," CAUSE("template.spec.dnsConfig", "Required value")),
          {"spec.workers.template.spec.containers[0].image: Required value",
           "spec.launcher.template.spec.dnsConfig: Required value"}},
         {"{\"message\":\"cannot be read\"}",
@@ -445,8 +445,8 @@ TEST(mistakes_are_reported_where_they_stand_and_once)
                      "\"volumeMounts\":[{\"name\":\"none\",\"mountPath\":\"/l\"}]}]}}"))),
              &admission);
         AUTO(json) cJSON *made = admission_pod_template(&admission, ADMISSION_LAUNCHER);
-        admission_add_refusal(&admission, ADMISSION_WORKERS, NULL, of_workers, &problems);
-        admission_add_refusal(&admission, ADMISSION_LAUNCHER, made, of_launcher, &problems);
+        admission_add_rejection(&admission, ADMISSION_WORKERS, NULL, of_workers, &problems);
+        admission_add_rejection(&admission, ADMISSION_LAUNCHER, made, of_launcher, &problems);
         for (size_t i = 0; i < COUNT_OF(row->problems); i++)
             CHECK_STR_EQ(i < problems.count ? problems.items[i] : NULL, row->problems[i]);
     }

@@ -42,7 +42,7 @@ TEST(things_happen_when_they_are_due_and_the_rest_at_the_end)
     loop_free(loop);
 }
 
-TEST(too_much_is_refused)
+TEST(too_much_is_rejected)
 {
     struct loop *loop = loop_new();
     struct delayed_calls *calls = delayed_calls_new(loop);

@@ -1,4 +1,4 @@
-/* What a refusal says about those who are in the way. */
+/* What a rejection says about those who are in the way. */
 #include "lib/check.h"
 
 #include "vipu/server/config/config.h"
@@ -51,7 +51,7 @@ static struct err explained(struct bench *b, const struct user *user, uint32_t s
     return err;
 }
 
-TEST_F(bench, b, a_refusal_names_the_cheapest_set)
+TEST_F(bench, b, a_rejection_names_the_cheapest_set)
 {
     CHECK_STR_EQ(explained(b, NULL, 8).msg, "no room; blocked by p2");
     CHECK_STR_EQ(explained(b, NULL, 16).msg, "no room; blocked by p1 and p2");

@@ -69,7 +69,7 @@ TEST(the_same_seed_gives_the_same_faults)
                                     "{chance: 50, status: ABORTED}]}";
     AUTO(faults) struct faults a = faults_of(yaml);
     AUTO(faults) struct faults b = faults_of(yaml);
-    unsigned delayed = 0, refused = 0;
+    unsigned delayed = 0, rejected = 0;
 
     for (int i = 0; i < 10000; i++) {
         struct fault_verdict one = faults_on_call(&a, "GetVersion", ""),
@@ -79,9 +79,9 @@ TEST(the_same_seed_gives_the_same_faults)
         CHECK_INT_EQ(one.status, two.status);
         CHECK(one.latency_ms == 0 || (one.latency_ms >= 10 && one.latency_ms <= 500));
         delayed += one.latency_ms > 0;
-        refused += one.status > 0;
+        rejected += one.status > 0;
     }
-    CHECK(delayed > 2700 && delayed < 3300 && refused > 4700 && refused < 5300);
+    CHECK(delayed > 2700 && delayed < 3300 && rejected > 4700 && rejected < 5300);
 }
 
 TEST(hardware_comes_back)

@@ -96,7 +96,7 @@ static char *describe(const struct bench *b)
     return str_take(&out);
 }
 
-static void change(struct bench *b, int64_t now, size_t *taken_count, size_t *refused_count)
+static void change(struct bench *b, int64_t now, size_t *taken_count, size_t *rejected_count)
 {
     AUTO(strv) struct strv reasons = {0};
     AUTO(mem) char *before = describe(b);
@@ -107,7 +107,7 @@ static void change(struct bench *b, int64_t now, size_t *taken_count, size_t *re
     CHECK(b->c.clusters == (is_taken ? next : last));
     CHECK((reasons.count == 0) == is_taken);
     CHECK_STR_EQ(after, before);
-    *(is_taken ? taken_count : refused_count) += 1;
+    *(is_taken ? taken_count : rejected_count) += 1;
 }
 
 static void call(struct bench *b, int64_t now)
@@ -126,7 +126,7 @@ static void call(struct bench *b, int64_t now)
 
 TEST(partitions_notice_nothing)
 {
-    size_t taken = 0, refused = 0;
+    size_t taken = 0, rejected = 0;
 
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
         AUTO(bench) struct bench b;
@@ -134,14 +134,14 @@ TEST(partitions_notice_nothing)
         set_up(&b, seed);
         for (int64_t now = 0; now < STEPS; now++) {
             if (roll(&b, 4) == 0)
-                change(&b, now, &taken, &refused);
+                change(&b, now, &taken, &rejected);
             else
                 call(&b, now);
             controller_step(&b.c, now);
             check_taken(&b);
         }
     }
-    CHECK(taken > SEEDS && refused > SEEDS);
+    CHECK(taken > SEEDS && rejected > SEEDS);
 }
 
 TEST(long_lists_of_reasons_are_cut)

@@ -55,7 +55,7 @@ static void check_busy(const char *folder, uint32_t first, uint32_t count, const
     CHECK_HAS(err.msg, part);
 }
 
-/* issue: "a second program is refused"; seed 003: "IPUs cannot be shared by different programs". */
+/* issue: "a second program is rejected"; seed 003: "IPUs cannot be shared by different programs". */
 TEST_F(locks, l, devices_that_overlap_exclude_each_other)
 {
     AUTO(mem) char *me = mem_printf("process %d (", (int)getpid());

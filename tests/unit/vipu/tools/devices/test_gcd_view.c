@@ -63,7 +63,7 @@ TEST(files_that_say_less_or_more)
     }
 }
 
-TEST(what_is_no_configuration_is_refused_with_its_reason)
+TEST(what_is_no_configuration_is_rejected_with_its_reason)
 {
     static const struct {
         const char *text, *part;

@@ -38,7 +38,7 @@ TEST(the_first_folder_that_has_files_counts)
     AUTO(mem) char *own = fresh_folder();
     AUTO(mem) char *system = fresh_folder();
     const char *const folders[] = {"/nowhere/at/all", own, system, NULL};
-    const struct discovery_wish wish = {.folders = folders};
+    const struct discovery_options options = {.folders = folders};
     AUTO(discovery) struct discovery first = {0};
     AUTO(discovery) struct discovery second = {0};
     struct err err;
@@ -46,11 +46,11 @@ TEST(the_first_folder_that_has_files_counts)
     write_conf(system, "s_ipuof.conf", "s", 0);
     write_conf(own, "readme.txt", "no", 0);
     write_conf(own, ".hidden.conf", "no", 0);
-    CHECK_OK(discover(&nothing_named, &wish, &first, &err), err);
+    CHECK_OK(discover(&nothing_named, &options, &first, &err), err);
     CHECK_INT_EQ(first.count, 1);
     CHECK_STR_EQ(first.views[0].partition, "s");
     write_conf(own, "o_ipuof.conf", "o", 0);
-    CHECK_OK(discover(&nothing_named, &wish, &second, &err), err);
+    CHECK_OK(discover(&nothing_named, &options, &second, &err), err);
     CHECK_INT_EQ(second.count, 1);
     CHECK_STR_EQ(discovery_active(&second)->partition, "o");
 }
@@ -60,7 +60,7 @@ TEST(the_gcd_chooses_among_the_files_of_a_partition)
 {
     AUTO(mem) char *own = fresh_folder();
     const char *const folders[] = {own, NULL};
-    const struct discovery_wish wish = {.folders = folders}, all = {.folders = folders, .all = true};
+    const struct discovery_options options = {.folders = folders}, all = {.folders = folders, .all = true};
     struct partition_source source = nothing_named;
     AUTO(discovery) struct discovery one = {0};
     AUTO(discovery) struct discovery every = {0};
@@ -73,7 +73,7 @@ TEST(the_gcd_chooses_among_the_files_of_a_partition)
         write_conf(own, name, "p1", gcd);
     }
     source.gcd = 10;
-    CHECK_OK(discover(&source, &wish, &one, &err), err);
+    CHECK_OK(discover(&source, &options, &one, &err), err);
     CHECK_INT_EQ(one.count, 1);
     CHECK_STR_EQ(one.views[0].ipus[0].device.chip_id, "p1-10");
     CHECK_OK(discover(&source, &all, &every, &err), err);
@@ -82,7 +82,7 @@ TEST(the_gcd_chooses_among_the_files_of_a_partition)
     CHECK(!every.views[1].active && every.views[1].gcd == 0);
     CHECK_INT_EQ(every.views[11].gcd, 11);
     source.gcd = 12;
-    CHECK_ERR(discover(&source, &wish, &none, &err), err, ERR_NOT_FOUND);
+    CHECK_ERR(discover(&source, &options, &none, &err), err, ERR_NOT_FOUND);
     CHECK_HAS(err.msg, "GCD 12 of partition p1");
 }
 
@@ -91,13 +91,13 @@ TEST(one_bad_file_is_named)
     AUTO(mem) char *own = fresh_folder();
     AUTO(mem) char *path = mem_printf("%s/b_ipuof.conf", own);
     const char *const folders[] = {own, NULL};
-    const struct discovery_wish wish = {.folders = folders};
+    const struct discovery_options options = {.folders = folders};
     struct discovery found = {0};
     struct err err = {0};
 
     write_conf(own, "a_ipuof.conf", "a", 0);
     CHECK_OK(file_write(path, 0600, SLICE_LIT("{}"), &err), err);
-    CHECK_ERR(discover(&nothing_named, &wish, &found, &err), err, ERR_INVALID);
+    CHECK_ERR(discover(&nothing_named, &options, &found, &err), err, ERR_INVALID);
     CHECK_HAS(err.msg, path);
     CHECK_INT_EQ(found.count, 0);
 }
@@ -108,13 +108,13 @@ TEST(a_folder_that_may_not_be_read_is_named)
     AUTO(mem) char *file = mem_printf("%s/plain", own);
     AUTO(mem) char *loop = mem_printf("%s/loop", own);
     const char *const folders[] = {file, loop, NULL};
-    const struct discovery_wish wish = {.folders = folders};
+    const struct discovery_options options = {.folders = folders};
     struct discovery found = {0};
     struct err err = {0};
 
     CHECK_OK(file_write(file, 0600, SLICE_LIT("x"), &err), err);
     CHECK(symlink("loop", loop) == 0);
-    CHECK_ERR(discover(&nothing_named, &wish, &found, &err), err, ERR_IO);
+    CHECK_ERR(discover(&nothing_named, &options, &found, &err), err, ERR_IO);
     CHECK_HAS(err.msg, loop);
 }
 

@@ -56,7 +56,7 @@ TEST(headers_that_came_in)
     CHECK(credentials_header(&c, SLICE_LIT(CREDENTIALS_ACCESS_KEY), SLICE_LIT("")));
     CHECK_STR_EQ(c.user_id, X128);
     CHECK_STR_EQ(c.access_key, "");
-    /* A second value, be it the same, is refused. */
+    /* A second value, be it the same, is rejected. */
     CHECK(!credentials_header(&c, SLICE_LIT(CREDENTIALS_ACCESS_KEY), SLICE_LIT("")));
     CHECK(!credentials_header(&c, SLICE_LIT(CREDENTIALS_USER_ID), SLICE_LIT("bob")));
     CHECK_STR_EQ(c.user_id, X128);

@@ -7,20 +7,20 @@ import pytest
 from jobs import UNTIL_TOLD, Job, job
 
 
-def test_a_pod_template_that_the_api_server_refuses(stack, namespace, start):
-    made = start(job("refused", "echo ran", container={"imagePullPolicy": "Sometimes",
+def test_a_pod_template_that_the_api_server_rejects(stack, namespace, start):
+    made = start(job("rejected", "echo ran", container={"imagePullPolicy": "Sometimes",
                                                           "ports": [{"containerPort": 99999}]}))
     ended = made.wait_for_state("Failed")
     assert ended["reason"] == "InvalidPodTemplate"
-    namespace("wait", "--for=condition=Finished", "ipujob/refused", "--timeout=10s")  # which either end sets
+    namespace("wait", "--for=condition=Finished", "ipujob/rejected", "--timeout=10s")  # which either end sets
     message = made.condition("Failed")["message"]
     assert "spec.containers[0].imagePullPolicy" in message and "Sometimes" in message
     assert "spec.containers[0].ports[0].containerPort" in message
     assert made.pods() == [] and not stack.partitions() and not stack.records()
 
     # It is judged again when the template changes.
-    mended = job("refused", "echo ran")["spec"]["workers"]
-    namespace("patch", "ipujob", "refused", "--type=merge", "-p", json.dumps({"spec": {"workers": mended}}))
+    mended = job("rejected", "echo ran")["spec"]["workers"]
+    namespace("patch", "ipujob", "rejected", "--type=merge", "-p", json.dumps({"spec": {"workers": mended}}))
     made.wait_for_state("Completed")
     assert made.log().strip() == "ran"
 
