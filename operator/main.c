@@ -92,7 +92,7 @@ static void on_started(void *ctx)
                                     .mpi_network = o->mpi_network},
                            .hold_ms = (int64_t)o->hold_s * 1000,
                            .requeue_ms = (int64_t)o->requeue_s * 1000,
-                           .trouble_ms = (int64_t)o->trouble_s * 1000,
+                           .partition_failure_ms = (int64_t)o->partition_failure_s * 1000,
                            .may_write = may_write,
                            .ctx = app,
                        });

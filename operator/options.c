@@ -97,7 +97,7 @@ static const struct opt ROWS[] = {
         "Seconds that the pods of an instance may fail to start before a job that waits for its IPUs gets "
         "them and the instance returns to the queue",
         .fallback = "60", .min = 0, .max = 86400),
-    OPT_VALUE("partition-failure-seconds", OPT_U32, AT(trouble_s), "SECONDS",
+    OPT_VALUE("partition-failure-seconds", OPT_U32, AT(partition_failure_s), "SECONDS",
               "Seconds that a running instance may have a failed or missing partition before its restart "
               "policy applies. V-IPU recovers by resets, and poprun re-creates partitions",
               .fallback = "30", .min = 0, .max = 86400),

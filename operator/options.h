@@ -24,7 +24,7 @@ struct options {
     char *partition_prefix;
     uint32_t hold_s;
     uint32_t requeue_s;
-    uint32_t trouble_s;
+    uint32_t partition_failure_s;
     struct pool_config controllers; /* from the configuration file */
 };
 

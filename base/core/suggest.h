@@ -1,5 +1,5 @@
 /* Finds the known word that a mistyped one probably means: the one with the fewest letters added, dropped,
- * replaced or swapped with their neighbour. Words are offered one by one, so that any table can be used.
+ * replaced or swapped with the next one. Words are offered one by one, so that any table can be used.
  * Pure; keeps only borrowed pointers. */
 #pragma once
 

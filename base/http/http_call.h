@@ -1,5 +1,5 @@
 /* One request of an HTTP pool: libcurl's easy handle, what it sends and what has arrived. Knows nothing of
- * the pool's connections or turns. Private to base/io/http_client*.c. */
+ * the pool's connections or turns. Private to base/http/http_client*.c. */
 #pragma once
 
 #include <curl/curl.h>

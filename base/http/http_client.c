@@ -139,7 +139,7 @@ static void start(struct http_call *call)
 }
 
 /* Requests sent by callbacks start in the next turn, or two calls that fail at once could restart each other
- * for ever. */
+ * forever. */
 static void on_turn(struct loop_timer *timer)
 {
     struct http_client *http = CONTAINER_OF(timer, struct http_client, turn);

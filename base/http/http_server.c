@@ -61,7 +61,7 @@ static struct lws_context *open_context(struct http_server *server)
         .max_http_header_pool = MAX_CONNECTIONS,
         .max_http_header_data = MAX_HEADER_BYTES,
         /* When one read leaves part of a TLS record, the socket does not become readable for it, and the
-         * library (4.1, with libuv) returns to it only once: the rest of a larger body would wait for ever.
+         * library (4.1, with libuv) returns to it only once: the rest of a larger body would wait forever.
          */
         .pt_serv_buf_size = RECORD_BYTES,
         .timeout_secs = READ_TIMEOUT_S,

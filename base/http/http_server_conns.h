@@ -1,7 +1,7 @@
 /* The connections of an HTTP server. If there are too many, the one that has been idle longest is closed,
  * counted from its start or from the last byte of a response; bytes of requests do not count. If partial
  * bodies are too large in total, it is the one among those with a body. A connection that a handler is
- * working for is never closed for this. Private to base/io/http_server*.c. */
+ * working for is never closed for this. Private to base/http/http_server*.c. */
 #pragma once
 
 #include <libwebsockets.h>

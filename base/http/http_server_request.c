@@ -340,7 +340,7 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
     return 0;
 }
 
-/* The library calls this again, for ever and without returning to the loop, if bytes follow a body before
+/* The library calls this again, forever and without returning to the loop, if bytes follow a body before
  * the response is sent. Clients do not pipeline behind a body; one that does is disconnected. */
 static int on_body_end(struct http_server_request *request)
 {
@@ -443,7 +443,7 @@ int http_server_request_event(struct lws *wsi, enum lws_callback_reasons reason,
         on_closed(request);
         return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        return -1; /* the library supports WebSocket and h2c, where a peer may stay silent for ever */
+        return -1; /* the library supports WebSocket and h2c, where a peer may stay silent forever */
     case LWS_CALLBACK_FILTER_HTTP_CONNECTION:
         return 0;
     default:

@@ -1,5 +1,5 @@
 /* One request of an HTTP server: what has arrived of it, its handler, and its response. Knows nothing of
- * ports and certificates. Private to base/io/http_server*.c. */
+ * ports and certificates. Private to base/http/http_server*.c. */
 #pragma once
 
 #include <libwebsockets.h>

@@ -1,5 +1,5 @@
 /* The sockets of one HTTP pool that libcurl has open: it reports when one is opened and closed, and this
- * list records when each was last readable. Private to base/io/http_client*.c; owns no descriptor. */
+ * list records when each was last readable. Private to base/http/http_client*.c; owns no descriptor. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 """Runs a long command: its output goes to a log file, and a progress line appears every 30 seconds. On an interrupt or
-a time-out, the command and all processes of its session end."""
+a timeout, the command and all processes of its session end."""
 
 import contextlib
 import os

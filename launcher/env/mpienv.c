@@ -8,10 +8,10 @@
 enum { COLUMN_VALUE, COLUMN_FIRST_NAME, COLUMN_COUNT = COLUMN_FIRST_NAME + 2 };
 
 /* Workers never start anything on each other: they have no keys for that. Each daemon of mpirun stays in the
- * agent's foreground: mpirun would wait for ever for one that ended before it had connected. Only the agent
+ * agent's foreground: mpirun would wait forever for one that ended before it had connected. Only the agent
  * resolves workers' names: mpirun's own lookup would wait long without DNS, and would take a worker that
  * shares its node's address for its own host. A daemon that starts ranks in separate threads may miss the
- * end of a short one, and wait for it for ever (PRRTE's pull request 2713). */
+ * end of a short one, and wait for it forever (PRRTE's pull request 2713). */
 static const char *const constants[][COLUMN_COUNT] = {
     {"1", "OMPI_MCA_plm_rsh_no_tree_spawn", "PRTE_MCA_plm_ssh_no_tree_spawn"},
     {"1", "OMPI_MCA_orte_leave_session_attached", "PRTE_MCA_prte_leave_session_attached"},

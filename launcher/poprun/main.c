@@ -32,7 +32,7 @@ static const char *environment(const char *name)
     return getenv(name);
 }
 
-/* A closed standard stream would become the next open file, and mpirun would wait for its end for ever. */
+/* A closed standard stream would become the next open file, and mpirun would wait for its end forever. */
 static void open_standard_streams(void)
 {
     int fd;

@@ -1,6 +1,6 @@
 /* ipu-operator apply-crd: what the chart runs before an install or upgrade, because Helm never changes a
- * definition that is there. It applies a file as the definition of IPUJobs, over whoever made the one that is
- * there; it never deletes one, and reads nothing.
+ * definition that is there. It applies a file as the definition of IPUJobs, taking over the fields of the one
+ * that is there; it never deletes one, and reads nothing.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Prevents every operator from starting anything: acquires the leader election Lease, whoever holds it, and
+/* Prevents every operator from starting anything: takes the leader election Lease from any holder, and
  * waits until the previous leader must have noticed. It never renews the lease, so that it expires if its
  * owner does not finish. Embedded: zeroed, then the first five fields set; stop it before it is freed. */
 #pragma once

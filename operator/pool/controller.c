@@ -92,7 +92,7 @@ static void report_trouble(struct controller *c)
         partition_tracker_set_unavailable(value, c->public.trouble);
 }
 
-/* The reported message changes with the kind of error. A time-out and an I/O error count as the same. */
+/* The reported message changes with the kind of error. A timeout and an I/O error count as the same. */
 static bool trouble_has_changed(struct controller *c, enum err_kind kind)
 {
     enum err_kind now = kind == ERR_TIMEOUT ? ERR_IO : kind, before = c->trouble_kind;

@@ -45,7 +45,7 @@ static const struct op *offer_of(const struct plan *plan, const char *id)
     return NULL;
 }
 
-/* Whoever waits reads at once that the pods cannot start, or that they do now. */
+/* A waiting job reports at once that the pods cannot start, or that they do now. */
 void offers_set(struct reconciler *r, const struct job *job, struct job_cache *cache, const struct plan *plan)
 {
     size_t before = cache->offers;

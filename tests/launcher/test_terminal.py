@@ -117,7 +117,7 @@ def test_a_hung_up_terminal_ends_the_command(launcher):
 
 
 def test_the_stop_key_does_not_hang_without_job_control(at_terminal, terminal):
-    """The launcher leads its session, as in a container: a stopped command would be stopped for ever."""
+    """The launcher leads its session, as in a container: a stopped command would be stopped forever."""
     launch = at_terminal("run", "--", *python("print('ready'); print('read ' + input())"))
     terminal.await_text(b"ready")
     terminal.type(b"\x1a")

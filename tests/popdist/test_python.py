@@ -157,7 +157,7 @@ def ended(site, status, *words):
     return done.stderr
 
 
-# The library's locks may be held in the child for ever, by threads that it does not have.
+# The library's locks may be held in the child forever, by threads that it does not have.
 IN_A_CHILD = """
 import popdist._ending as ending
 class Library:

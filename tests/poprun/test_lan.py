@@ -64,7 +64,7 @@ def test_one_to_eight_instances(lan, instances):
 
 
 def test_a_daemon_has_no_threads_of_their_own_for_starting_instances(lan):
-    """With them it sometimes missed the end of an instance that was shorter than the start, and mpirun waited for ever."""
+    """With them it sometimes missed the end of an instance that was shorter than the start, and mpirun waited forever."""
     output = spread(lan, SUBNET, "--host=host1", instances=2, script="grep Threads: /proc/$PPID/status")
     assert len(output) == 2 and all(int(line.split()[1]) < 10 for line in output), output
 
@@ -232,7 +232,7 @@ def test_any_part_may_be_ended(lan, part, name):
 
 
 def test_a_daemon_that_ends_before_it_calls_back_ends_the_run(lan):
-    """One that had left its session would have ended well as far as its agent can tell, and be awaited for ever."""
+    """One that had left its session would have ended well as far as its agent can tell, and be awaited forever."""
     daemon = lan.folder / "daemon"
     daemon.write_text('#!/bin/sh\ncase "$*" in *"leave_session_attached 1"*) exit 1;; esac\n')  # as the real one's parent
     daemon.chmod(0o755)

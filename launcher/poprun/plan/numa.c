@@ -22,7 +22,7 @@ bool cpu_set_is_empty(const struct cpu_set *set)
     return true;
 }
 
-void cpu_set_join(struct cpu_set *set, const struct cpu_set *more)
+static void join(struct cpu_set *set, const struct cpu_set *more)
 {
     for (size_t i = 0; i < COUNT_OF(set->bits); i++)
         set->bits[i] |= more->bits[i];
@@ -86,6 +86,6 @@ void numa_place(const struct numa_node *nodes, uint32_t node_count, uint32_t ind
     numa_share(node_count, index, count, &first, &end);
     for (uint32_t i = first; i < end; i++) {
         cpu_set_add(ret_nodes, nodes[i].number);
-        cpu_set_join(ret_cpus, &nodes[i].cpus);
+        join(ret_cpus, &nodes[i].cpus);
     }
 }

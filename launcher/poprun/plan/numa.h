@@ -17,7 +17,6 @@ bool cpu_set_read(const char *text, struct cpu_set *ret);
 bool cpu_set_has(const struct cpu_set *set, uint32_t cpu);
 void cpu_set_add(struct cpu_set *set, uint32_t cpu);
 bool cpu_set_is_empty(const struct cpu_set *set);
-void cpu_set_join(struct cpu_set *set, const struct cpu_set *more);
 void cpu_set_cut(struct cpu_set *set, const struct cpu_set *allowed);
 
 /* A node with CPUs that may be used. */

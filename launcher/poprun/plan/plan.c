@@ -13,7 +13,7 @@
 #define AGENTS_DEFAULT ((size_t)128)
 
 /* More instances than CPUs are allowed. And a daemon starts instances in its main thread: in another thread
- * it may miss the end of a short one before it knows its process id, and wait for it for ever (PRRTE's pull
+ * it may miss the end of a short one before it knows its process id, and wait for it forever (PRRTE's pull
  * request 2713). Each version ignores the other's variables. */
 static const char *const always[][2] = {
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
@@ -307,7 +307,7 @@ static void add_agent(const struct plan_input *in, struct strv *variables)
         add_default(in, variables, in->dialect->agent, agent);
 }
 
-/* mpirun would wait for ever for a daemon that left its session and ended before it had connected. One that
+/* mpirun would wait forever for a daemon that left its session and ended before it had connected. One that
  * stays keeps its agent, of which mpirun runs a limited number: with more hosts it would hang. */
 static void add_sessions(const struct plan_input *in, struct strv *variables)
 {

@@ -55,14 +55,14 @@ bool agent_conn_has_more(const struct agent_conn *conn)
     return psk_has_more(conn->tls);
 }
 
-void agent_conn_send(struct agent_conn *conn, const struct frame *frame)
+static void send_frame(struct agent_conn *conn, const struct frame *frame)
 {
     frame_write(frame, &conn->out);
 }
 
 void agent_conn_send_number(struct agent_conn *conn, enum frame_type type, uint8_t channel, uint32_t number)
 {
-    agent_conn_send(conn, &(struct frame){.type = type, .channel = channel, .number = number});
+    send_frame(conn, &(struct frame){.type = type, .channel = channel, .number = number});
 }
 
 void agent_conn_send_bytes(struct agent_conn *conn, enum frame_type type, uint8_t channel, struct slice bytes)
@@ -70,7 +70,7 @@ void agent_conn_send_bytes(struct agent_conn *conn, enum frame_type type, uint8_
     while (bytes.len > 0) {
         size_t len = bytes.len < FRAME_BYTES_MAX ? bytes.len : FRAME_BYTES_MAX;
 
-        agent_conn_send(conn, &(struct frame){.type = type, .channel = channel, .bytes = {bytes.ptr, len}});
+        send_frame(conn, &(struct frame){.type = type, .channel = channel, .bytes = {bytes.ptr, len}});
         bytes.ptr += len;
         bytes.len -= len;
     }

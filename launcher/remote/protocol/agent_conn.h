@@ -27,7 +27,6 @@ bool agent_conn_is_full(const struct agent_conn *conn);
 /* Something can be read without waiting, so poll must not wait. */
 bool agent_conn_has_more(const struct agent_conn *conn);
 
-void agent_conn_send(struct agent_conn *conn, const struct frame *frame);
 void agent_conn_send_number(struct agent_conn *conn, enum frame_type type, uint8_t channel, uint32_t number);
 void agent_conn_send_bytes(struct agent_conn *conn, enum frame_type type, uint8_t channel,
                            struct slice bytes);

@@ -70,8 +70,8 @@ void field_invalid(struct strv *problems, const char *path, const cJSON *value, 
     add(problems, path, "Invalid value", value, what);
 }
 
-void field_unsupported(struct strv *problems, const char *path, const cJSON *value,
-                       const char *const *supported, size_t count)
+static void unsupported(struct strv *problems, const char *path, const cJSON *value,
+                        const char *const *supported, size_t count)
 {
     AUTO(str) struct str list = {0};
 
@@ -159,6 +159,6 @@ size_t field_choice(const cJSON *job, const char *path, const char *const *names
         if (cJSON_IsString(value) && str_eq(value->valuestring, names[i]))
             return i;
     }
-    field_unsupported(problems, path, value, names, count);
+    unsupported(problems, path, value, names, count);
     return fallback;
 }

@@ -15,8 +15,6 @@
 
 void field_required(struct strv *problems, const char *path);
 void field_invalid(struct strv *problems, const char *path, const cJSON *value, const char *what);
-void field_unsupported(struct strv *problems, const char *path, const cJSON *value,
-                       const char *const *supported, size_t count);
 void field_duplicate(struct strv *problems, const char *path, const cJSON *value);
 void field_forbidden(struct strv *problems, const char *path, const char *why);
 

@@ -1,8 +1,8 @@
 /* What is wrong with an IPUJob, all of it at once, each a line as the API server writes its own: the path of
- * the field, the kind of mistake, the value and what would be right. Pure: the reconciler judges a job by it
- * whatever an admission webhook or the resource definition has let through, and says the same as they. Inside
- * the pod templates it judges what the operator itself relies on; the rest is the API server's to judge, by a
- * dry run of the pod. */
+ * the field, the kind of mistake, the value and what would be right. Pure: the reconciler validates a job
+ * with it whatever an admission webhook or the resource definition has let through, and says the same as
+ * they. Inside the pod templates it checks what the operator itself relies on; the API server validates the
+ * rest, by a dry run of the pod. */
 #pragma once
 
 #include "operator/api/job/job.h"

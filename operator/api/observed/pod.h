@@ -1,5 +1,5 @@
 /* The operator's view of a pod, and the question that decides when IPUs may be released: may the pod still
- * be using them? Pure. See docs/ARCHITECTURE.md, "When IPUs may be given back". */
+ * be using them? Pure. See docs/ARCHITECTURE.md, "When IPUs may be released". */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Who is behind the names of a job's workers: EndpointSlices of its Service, which has no selector. The
- * cluster's own controllers would write theirs anew with every pod that gets its address or ends. Pure.
+ * cluster's own controllers would rewrite theirs with every pod that gets its address or ends. Pure.
  *
  * An instance has slices of its own: by address family, and so many as hold its workers. They are numbered:
  * even ones are of IPv4, odd ones of IPv6, the first two hold the first ENDPOINTS_PER_SLICE workers, and so

@@ -20,7 +20,7 @@ struct kube_call {
     struct kube *kube;
     struct kube_call *prev, *next; /* in the client's list of all calls, in order of arrival */
     enum call_state state;
-    struct loop_timer timer; /* waiting: time-out; backing off: next attempt; over: report */
+    struct loop_timer timer; /* waiting: timeout; backing off: next attempt; over: report */
     struct http_call *http;
 
     const char *method; /* a string constant */
@@ -425,9 +425,4 @@ size_t kube_counters(const struct kube *kube, const struct kube_counter **ret)
 
     *ret = counters->rows;
     return counters->count;
-}
-
-unsigned kube_in_flight(const struct kube *kube)
-{
-    return kube->in_flight;
 }

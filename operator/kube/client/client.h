@@ -104,4 +104,3 @@ struct kube_counter {
         durations; /* from the request's bytes being sent to the response; not for watches */
 };
 size_t kube_counters(const struct kube *kube, const struct kube_counter **ret);
-unsigned kube_in_flight(const struct kube *kube); /* work requests without their answer */

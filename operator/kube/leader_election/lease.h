@@ -1,6 +1,6 @@
 /* Leader election: one Lease object (coordination.k8s.io/v1) held by one process. A process holds the lease
  * until 15 s after the last successful renewal was *sent*, on CLOCK_BOOTTIME, and stops working after 10 s
- * without one. Another holder's lease is judged by the time since it was last seen to change, never by
+ * without one. Another holder's lease expires by the time since it was last seen to change, never by
  * its timestamps. Uses a connection of its own. A standby checks every 250 ms: it leads within a second after
  * the holder's clean exit, and within 16 s after its crash.
  *

@@ -10,7 +10,7 @@
 #define WATCH_LEAST_S 300u
 #define WATCH_SPREAD_S 301u
 /* The server sends no bookmarks for a resource that has not changed since the server started. Then only the
- * end of a request shows that the connection works, so it has to come before the idle time-out. */
+ * end of a request shows that the connection works, so it has to come before the idle timeout. */
 #define WATCH_SHORT_S 50u
 #define WATCH_SHORT_SPREAD_S 21u
 #define WATCH_SLACK_MS ((int64_t)30000)
@@ -123,7 +123,7 @@ static int64_t after_denial(struct watch_state *state, const struct watch_input 
     return 0;
 }
 
-/* A restored etcd is older than the resource version of this watch: the server returns a time-out each time.
+/* A restored etcd is older than the resource version of this watch: the server returns a timeout each time.
  */
 static bool is_version_too_large(const struct err *err)
 {
@@ -199,7 +199,7 @@ static void on_idle(struct watch_state *state, const struct watch_input *input, 
         state->phase == WATCH_STREAM_LIST ? use_pages(state, input, false) : back_off(state, &TROUBLE, input);
 }
 
-/* The stream delivers all changes from here on. After an idle time-out only a received event proves that. */
+/* The stream delivers all changes from here on. After an idle timeout only a received event proves that. */
 static void on_settled(struct watch_state *state)
 {
     if (state->phase == WATCH_FOLLOW && !state->was_silent)

@@ -29,8 +29,8 @@ void response_expect_gone(const struct request *request, const struct watch *wat
     struct job_cache *cache = execution_job_cache(request->execution);
     bool may_linger = request->op.kind == OP_POD_DELETE && !request->op.now;
 
-    /* A finalizer of somebody else's can keep what is deleted: only of a pod the watch shows at once that it
-     * is being deleted. */
+    /* A finalizer of another controller can keep what is deleted: only of a pod the watch shows at once that
+     * it is being deleted. */
     if (cache)
         job_cache_expect(cache, &(struct expectation){
                                     .watch = watch,

@@ -6,7 +6,7 @@
 #include "operator/reconcile/decide/model/verdict.h"
 
 /* When a limit is over, the verdict becomes that end and the plan is emptied: the end is reported first, and
- * its consequences follow from the status. Otherwise the plan is looked at again in time. Returns whether a
+ * its consequences follow from the status. Otherwise the job is reconciled again in time. Returns whether a
  * limit is over. */
 bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job_verdict *verdict,
                     struct plan *plan);

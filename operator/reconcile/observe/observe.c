@@ -387,7 +387,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->partition_prefix = r->options.partition_prefix;
     view->hold_ms = r->options.hold_ms;
     view->requeue_ms = r->options.requeue_ms;
-    view->trouble_ms = r->options.trouble_ms;
+    view->partition_failure_ms = r->options.partition_failure_ms;
     view->now_ms = loop_now_ms(r->loop);
     view->now_unix_s = loop_unix_micros() / 1000000;
     view->unix_offset_ms = loop_unix_micros() / 1000 - view->now_ms;

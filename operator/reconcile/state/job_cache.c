@@ -11,8 +11,8 @@
 #define REJECTIONS_FORGOTTEN_MS 600000
 /* An API server that fails a request recovers within seconds; after that an admin has to act. */
 #define OUTAGE_MS 10000
-/* After more starts in a row that failed and gave their IPUs up, a job stands in the queue behind those that
- * were there then: else enough of them could take turns for ever while a younger job could run. */
+/* After more starts in a row that failed and gave their IPUs up, a job is queued behind those that
+ * were there then: else enough of them could take turns forever while a younger job could run. */
 #define REQUEUES_KEEP_AGE 3
 #define TRIES_MAX 1000000 /* that a status can tell */
 

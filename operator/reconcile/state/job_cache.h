@@ -144,7 +144,7 @@ void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const
                               int64_t now_ms, int64_t now_unix_s);
 /* A container of a pod has started. */
 void job_cache_note_start(struct job_cache *cache, int64_t now_ms);
-/* Since when the job stands in the queue: it keeps its age, unless it has failed to start again and again. */
+/* Since when the job is queued: it keeps its age, unless it has failed to start again and again. */
 int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s);
 /* The API server has rejected or accepted a request of this kind of op. Returns whether it has rejected them
  * for so long that it should be reported. */

@@ -17,7 +17,8 @@ struct reconciler_options {
     struct pod_spec_options pods;
     int64_t hold_ms;    /* how long to hold IPUs while a process may be running on them */
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
-    int64_t trouble_ms; /* how long a running job tolerates a partition that is in error or missing */
+    int64_t
+        partition_failure_ms; /* how long a running job tolerates a partition that is in error or missing */
     bool (*may_write)(void *ctx); /* does this process hold the lease right now? */
     void *ctx;
 };

@@ -4,7 +4,7 @@
  *
  * A new certificate is shown only when both configurations name its CA and API servers have had time to
  * notice; until then the old one is. Replicas do not agree about who renews: the Secret's resourceVersion
- * arbitrates. Refuses to touch webhook configurations in anything but caBundle, and other Secrets.
+ * arbitrates. Changes nothing of webhook configurations but caBundle, and no other Secret.
  *
  * A Secret that another program such as cert-manager keeps is only read: what it holds is shown in the same
  * way, and the CA before it stays trusted until the certificate before it is shown no more. */

@@ -1,7 +1,7 @@
 /* The answers of the two admission webhooks: AdmissionReview v1 in, AdmissionReview v1 out. Pure.
  *
  * Every mistake is named at once, in the words that the reconciler has for them (operator/api), with what the
- * API server has to say about a pod template. The API server calls the mutating webhook before it looks at
+ * API server reports about a pod template. The API server calls the mutating webhook before it looks at
  * the schema and the rules of the resource definition, so that one rejects a job with mistakes that can be
  * found here, and otherwise writes out what a user left open. The validating one validates the job as it will
  * be stored, after other webhooks have changed it. A request that does not change the spec, or whose object
@@ -25,7 +25,7 @@ struct admission {
     cJSON *review;
     const char *uid; /* borrowed from the review, as all that follows */
     const char *ns;
-    const cJSON *object; /* NULL: nothing to judge */
+    const cJSON *object; /* NULL: nothing to validate */
     const cJSON *old;    /* NULL: it is new */
     size_t cost_bytes;   /* bytes of its text, and of a tree's nodes */
 };
@@ -61,7 +61,7 @@ cJSON *admission_pod_template(const struct admission *admission, enum admission_
  * launcher inherits is not reported twice. */
 void admission_add_rejection(const struct admission *admission, enum admission_pods pods,
                              const cJSON *template, const cJSON *status, struct strv *problems);
-/* True for a Status about fields that no pod has: the API server then has not looked at the rest. */
+/* True for a Status about fields that no pod has: the API server then has not checked the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
 /* The validating webhook's response, and the mutating one's to a job with problems: allowed without problems,
  * with the warnings of operator/api/job/warnings.h; owned by the caller. */

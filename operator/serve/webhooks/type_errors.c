@@ -76,7 +76,7 @@ static bool add_values(struct search *search, const char *place, const cJSON *va
     return found;
 }
 
-/* `path` has no places in lists: each entry is looked at. */
+/* `path` has no places in lists: each entry is checked. */
 static void walk(struct search *search, cJSON *node, const char *place, const char *path)
 {
     size_t len = strcspn(path, "."), n = 0;

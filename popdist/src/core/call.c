@@ -26,7 +26,8 @@ static size_t data_size(const struct call *call)
     return 0;
 }
 
-bool call_is_small(const struct call *call)
+/* The data fits into the announcements. */
+static bool is_small(const struct call *call)
 {
     return data_size(call) <= WIRE_PAYLOAD_MAX;
 }
@@ -36,7 +37,7 @@ static size_t payload_size(const struct call *call, uint32_t rank)
 {
     bool silent = call->layout.operation == OPERATION_BROADCAST && rank != call->layout.root;
 
-    return call_is_small(call) && !silent ? data_size(call) : 0;
+    return is_small(call) && !silent ? data_size(call) : 0;
 }
 
 struct wire_message call_announcement(const struct call *call)
@@ -106,7 +107,7 @@ static bool is_stuck(const struct call *call, uint32_t rank)
     return false;
 }
 
-/* Nobody has begun, or (is_lost) somebody does not say whether it has. */
+/* Nobody has begun, or (is_lost) some instance does not say whether it has. */
 static void abort_call(struct call *call, bool is_lost)
 {
     char names[NAMED_MAX * 12 + 64];
@@ -267,7 +268,7 @@ static void begin(struct call *call)
         call_fail(call, POPDIST_BROKEN, "the peer's message has the wrong size");
         return;
     }
-    if (call_is_small(call)) {
+    if (is_small(call)) {
         finish_small(call);
         call->state = CALL_SENDING;
         return;

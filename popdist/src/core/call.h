@@ -30,15 +30,13 @@ struct call {
     int64_t deadline_ms, timeout_ms;
     enum wire_kind tells;   /* what its owner must send to the others now */
     uint32_t missing_votes; /* of this instance's vote to abort */
-    bool objected;          /* somebody has voted no */
+    bool objected;          /* an instance has voted no */
     bool is_lost;           /* it ended without a decision, so that the instances no longer match */
     bool is_last;           /* this instance makes no call after it */
     enum popdist_status status;
     struct popdist_error *error; /* the caller's: for the error message */
 };
 
-/* The data fits into the announcements. */
-bool call_is_small(const struct call *call);
 /* What this instance announces to the others. */
 struct wire_message call_announcement(const struct call *call);
 

@@ -30,7 +30,7 @@ struct layout {
     uint64_t count;
 };
 
-/* Aborting is a two-phase commit, coordinated by whoever timed out. */
+/* Aborting is a two-phase commit, coordinated by the instance that timed out. */
 enum wire_kind {
     WIRE_NOTHING = 0,
     WIRE_CALL = 1,

@@ -4,7 +4,7 @@
  * positions that expire. tests/sim/script holds it against the real one.
  *
  * It rejects what it does not know (another content type, an unknown resource) loudly, so that no rule is
- * made up in passing. Pure but for the clock: messages, their losses and their delays are network.c's. */
+ * made up in passing. Pure but for the clock: messages, their losses and their delays are fakes/http.c's. */
 #pragma once
 
 #include <stdbool.h>

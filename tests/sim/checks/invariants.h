@@ -30,5 +30,5 @@ void invariants_pod_rejected(struct world *world, const cJSON *pod);
 void invariants_step(struct world *world);
 /* When nothing has happened for a while and nothing goes wrong any more. */
 void invariants_at_rest(struct world *world);
-/* memories.c: the same, of what the operators remember. */
+/* job_cache_check.c: the same, of what the operators remember. */
 void job_caches_at_rest(struct world *world);

@@ -1,5 +1,5 @@
-/* How jobs go on and end, by what their status says (invariants 1, 3, 5 and 7). promises.h judges the words,
- * this one judges whether they are true. */
+/* How jobs proceed and end, by what their status says (invariants 1, 3, 5 and 7). status_guarantees.h checks
+ * the words, this one checks whether they are true. */
 #pragma once
 
 #include "world/world.h"

@@ -12,7 +12,7 @@ struct habit {
     enum { POD_RUNS, POD_CANNOT_PULL, POD_FITS_NOWHERE } how;
     int64_t runs_ms; /* then it ends; -1: never by itself */
     int exit_code;
-    int64_t pulls_at_ms; /* POD_CANNOT_PULL: until then; 0: for ever */
+    int64_t pulls_at_ms; /* POD_CANNOT_PULL: until then; 0: forever */
 };
 
 /* A pod on its node, or on its way there: the truth. */

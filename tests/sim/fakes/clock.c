@@ -20,7 +20,7 @@ struct planned {
 static struct {
     int64_t now_ms;
     const struct host *host;
-    uint64_t numbers, steps, random;
+    uint64_t numbers, random;
     struct planned **heap;
     size_t count;
     struct host **hosts;
@@ -94,7 +94,7 @@ static void put_in(struct planned *planned)
 void clock_begin(uint64_t seed)
 {
     the.now_ms = BOOT_MS;
-    the.numbers = the.steps = 0;
+    the.numbers = 0;
     the.host = NULL;
     the.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
@@ -182,7 +182,6 @@ bool clock_step(void)
         mem_free(planned);
         the.now_ms = now.at_ms;
         the.host = now.host;
-        the.steps++;
         now.fn(now.ctx);
         return true;
     }
@@ -192,16 +191,6 @@ bool clock_step(void)
 const struct host *clock_host(void)
 {
     return the.host;
-}
-
-uint64_t clock_steps(void)
-{
-    return the.steps;
-}
-
-int64_t clock_next_ms(void)
-{
-    return the.count ? the.heap[0]->at_ms : -1;
 }
 
 /* ---- dice: splitmix64 ---- */

@@ -36,8 +36,6 @@ struct planned *clock_plan_timer(int64_t delay_ms, const struct host *host, cloc
 void clock_cancel(struct planned *planned); /* accepts NULL */
 bool clock_step(void);                      /* the next thing happens; false: nothing is planned */
 const struct host *clock_host(void);        /* in which it happens; NULL: in none */
-uint64_t clock_steps(void);
-int64_t clock_next_ms(void); /* when; -1: never */
 
 /* The seed's dice. */
 uint32_t next_random(void);

@@ -56,7 +56,7 @@ static void on_started(void *ctx)
                                                       .network_policy = true},
                                              .hold_ms = process->options.hold_ms,
                                              .requeue_ms = WORLD_REQUEUE_MS,
-                                             .trouble_ms = WORLD_TROUBLE_MS,
+                                             .partition_failure_ms = WORLD_TROUBLE_MS,
                                              .may_write = may_write,
                                              .ctx = process,
                                          });
@@ -121,11 +121,6 @@ struct host *process_host(struct process *process)
 bool process_has_ended(const struct process *process)
 {
     return process->has_ended;
-}
-
-bool process_is_leading(const struct process *process)
-{
-    return process->reconciler && holds_lease(process);
 }
 
 const char *process_remembers(const struct process *process, bool (*is_known)(void *ctx, const char *uid),

@@ -18,7 +18,6 @@ struct process *process_new(const struct process_options *options);
 void process_free(struct process *process);
 struct host *process_host(struct process *process);
 bool process_has_ended(const struct process *process); /* by itself: the lease was lost */
-bool process_is_leading(const struct process *process);
 /* The uid of a job of which something is remembered though it is not known, borrowed; NULL: none. */
 const char *process_remembers(const struct process *process, bool (*is_known)(void *ctx, const char *uid),
                               void *ctx);

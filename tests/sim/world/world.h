@@ -25,7 +25,7 @@ struct world_options {
     uint64_t seed;
     unsigned jobs;          /* 0: twenty */
     bool is_tampered_with;  /* partitions go and fail, too */
-    bool loses_controller;  /* one of the two stops responding at some time, for ever */
+    bool loses_controller;  /* one of the two stops responding at some time, forever */
     bool is_calm;           /* nothing goes wrong, whatever the seed says */
     bool has_quota;         /* of a few pods: not for all jobs at once */
     bool has_one_namespace; /* the operators see jobs of one namespace, and no nodes */

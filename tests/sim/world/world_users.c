@@ -249,7 +249,7 @@ static int64_t arrival_ms(size_t place, size_t count)
     return (int64_t)place * share + dice_between(0, share > 1000 ? share - 1000 : share);
 }
 
-/* Jobs that never can start, and are more than the IPUs are enough for, take turns for ever: of the first
+/* Jobs that never can start, and are more than the IPUs are enough for, take turns forever: of the first
  * round of kinds alone nobody mends the image. */
 static const struct kind *kind_of_job(size_t first_kind, size_t i)
 {

@@ -33,7 +33,7 @@ TEST(nothing_comes_after_the_end)
 }
 
 /* Whatever the sizes are: what was sent is what was taken, the window is never passed, and nobody waits for
- * the other for ever. */
+ * the other forever. */
 TEST(a_long_stream_gets_through_in_pieces_of_any_size)
 {
     AUTO(mem) char *bytes = mem_alloc(FLOW_WINDOW_BYTES);

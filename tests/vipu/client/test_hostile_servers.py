@@ -256,7 +256,7 @@ def test_half_an_answer_and_no_more(raw, part):
 
 
 def test_an_answer_that_never_gets_done(raw):
-    """Now and then a byte, for ever: only the deadline helps, and it does."""
+    """Now and then a byte, forever: only the deadline helps, and it does."""
     def script(peer):
         peer.greet()
         stream = peer.request()

@@ -87,7 +87,7 @@ def test_what_is_no_tls_is_closed(answerer, others, text):
 
 
 def test_a_client_that_stops_in_the_handshake(answerer, others):
-    """It holds its place for some seconds, not for ever."""
+    """It holds its place for some seconds, not forever."""
     with socket.create_connection(("127.0.0.1", answerer.port)) as sock:
         sock.sendall(b"\x16\x03\x01\x00\x10")
         assert closed(sock)

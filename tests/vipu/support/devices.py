@@ -50,7 +50,7 @@ class Desk:
         return good(self.run("vipu", *words, env={"VIPU_CLI_API_HOST": host, "VIPU_CLI_API_PORT": port}))
 
     def start(self, *words, gcd=0, env=None):
-        """tests/vipu/attacher.c: PARTITION FIRST COUNT."""
+        """tests/vipu/support/attacher.c: PARTITION FIRST COUNT."""
         partition, first, count = words
         return subprocess.Popen(
             [program("../tests/unit/vipu/tools/vipu-attacher"), str(self.locks), partition, str(gcd), str(first), str(count)],

@@ -1,4 +1,4 @@
-"""A generic gRPC side for the tests: grpcio with messages made from tests/vipu/virmgrpc.proto, nothing of ours."""
+"""A generic gRPC side for the tests: grpcio with messages made from tests/vipu/support/virmgrpc.proto, without any code of this project."""
 
 import subprocess
 import sys

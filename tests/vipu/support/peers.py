@@ -21,7 +21,7 @@ def is_sanitized(process):
 
 
 class Probe:
-    """tests/vipu/probe.c with these steps."""
+    """tests/vipu/support/probe.c with these steps."""
 
     def __init__(self, port, *steps, host="127.0.0.1"):
         self.process = subprocess.Popen([program("../tests/unit/vipu/vipu-probe"), host, str(port), *steps],

@@ -95,7 +95,7 @@ class Server:
 
 
 class Answerer:
-    """tests/vipu/answerer.c: says who called, with TLS when there is a certificate (certificates.Certificate)."""
+    """tests/vipu/support/answerer.c: says who called, with TLS when there is a certificate (certificates.Certificate)."""
 
     def __init__(self, certificate=None):
         files = [str(certificate.pem), str(certificate.key)] if certificate else []

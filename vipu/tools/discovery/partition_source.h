@@ -34,9 +34,6 @@ struct partition_source {
 enum partition_source_kind { SOURCE_FILE, SOURCE_CONTROLLER, SOURCE_FOLDERS };
 
 enum partition_source_kind partition_source_kind(const struct partition_source *source);
-/* Whether a controller may be asked about more than the program's own partition. */
-bool partition_source_has_controller(const struct partition_source *source);
-
 /* The rows of a program's option table whose struct starts with a struct partition_source. */
 #define SOURCE_AT(field) offsetof(struct partition_source, field)
 #define SOURCE_ROWS                                                                                          \

@@ -253,7 +253,7 @@ void decide_foreign(const struct job_view *view, const struct instance_view *ins
 static bool is_beyond_repair(const struct job_view *view, const struct partition_view *partition)
 {
     return partition->resets_failing_since_ms &&
-           view->now_ms >= partition->resets_failing_since_ms + view->trouble_ms;
+           view->now_ms >= partition->resets_failing_since_ms + view->partition_failure_ms;
 }
 
 static void reset_partition(const struct job_view *view, const struct instance_view *inst, struct plan *plan)

@@ -96,7 +96,7 @@ static bool is_broken(const struct partition_view *partition)
 bool partition_has_failed(const struct job_view *view, const struct instance_view *inst,
                           const struct pod_summary *pods, struct plan *plan)
 {
-    int64_t until = inst->partition.since_ms + view->trouble_ms;
+    int64_t until = inst->partition.since_ms + view->partition_failure_ms;
 
     if (!inst->record->started || pods->succeeded == view->job->spec.workers_per_instance ||
         !is_broken(&inst->partition) || inst->partition.busy)
@@ -141,10 +141,11 @@ bool controller_is_unresponsive(const struct job_view *view, const struct instan
                                 struct plan *plan)
 {
     return inst->controller_trouble &&
-           plan_is_due(plan, view->now_ms, inst->controller_trouble_ms + view->trouble_ms);
+           plan_is_due(plan, view->now_ms, inst->controller_trouble_ms + view->partition_failure_ms);
 }
 
-/* The pods continue: they need no V-IPU request while they run. Report the controller only after trouble_ms.
+/* The pods continue: they need no V-IPU request while they run. Report the controller only after
+ * partition_failure_ms.
  */
 void note_unresponsive_controller(const struct job_view *view, const struct instance_view *inst,
                                   struct plan *plan, struct instance_result *ret)

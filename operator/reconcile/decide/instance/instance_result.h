@@ -58,5 +58,5 @@ void instance_note_step(const struct job_view *view, const struct instance_view 
 
 /* Lets instances start again, on the same or another partition, without counting a failure: at once the
  * first times, then with a delay, so that they do not loop. True when the next start has to wait; then the
- * plan is looked at again in time. */
+ * job is reconciled again in time. */
 bool must_back_off(const struct job_view *view, const struct instance_view *inst, struct plan *plan);

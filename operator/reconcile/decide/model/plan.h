@@ -78,9 +78,9 @@ void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_hold(struct plan *plan, const char *partition, char *text_take);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */
-/* Has that time come? Until then the plan is looked at again. */
+/* Has that time come? If not, the job is reconciled again then. */
 bool plan_is_due(struct plan *plan, int64_t now_ms, int64_t at_ms);
-/* Is `now` within that many seconds of that Unix time (0: never)? Then the plan is looked at again when it
+/* Is `now` within that many seconds of that Unix time (0: never)? Then the job is reconciled again when it
  * no longer is. */
 bool plan_is_within(struct plan *plan, int64_t now_ms, int64_t now_unix_s, int64_t from_s, int64_t length_s);
 bool plan_has(const struct plan *plan, enum op_kind kind);

@@ -133,10 +133,11 @@ struct job_view {
     const char *partition_prefix;
     int64_t hold_ms;
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
-    int64_t trouble_ms; /* how long a running instance tolerates a failed partition or a silent controller */
-    int64_t now_ms;     /* the loop's clock, for delays */
-    int64_t now_unix_s; /* for timestamps in objects */
-    int64_t unix_offset_ms; /* from the loop's clock to Unix time */
+    int64_t partition_failure_ms; /* how long a running instance tolerates a failed partition or a silent
+                                     controller */
+    int64_t now_ms;               /* the loop's clock, for delays */
+    int64_t now_unix_s;           /* for timestamps in objects */
+    int64_t unix_offset_ms;       /* from the loop's clock to Unix time */
 };
 
 static inline size_t view_all(const struct job_view *view)

@@ -20,7 +20,7 @@ struct hold hold_of_worker(const struct record *record, const struct worker_view
  */
 int64_t hold_until_ms(const struct job_view *view, const struct partition_view *partition,
                       const struct hold *hold);
-/* Is it over? Otherwise the plan is looked at again in time, and says what is held once more than the grace
+/* Is it over? Otherwise the job is reconciled again in time, and says what is held once more than the grace
  * period of a pod has passed. */
 bool hold_is_over(const struct job_view *view, const struct partition_view *partition,
                   const struct hold *hold, struct plan *plan);

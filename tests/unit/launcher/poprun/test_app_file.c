@@ -135,5 +135,5 @@ TEST(the_program_has_a_limit)
     struct err err;
 
     CHECK_ERR(make(parts, &lines, &variables, &err), err, ERR_INVALID);
-    CHECK_HAS(err.msg, "what its instances share has 131073 bytes");
+    CHECK_HAS(err.msg, "common to all instances are 131073 bytes long");
 }

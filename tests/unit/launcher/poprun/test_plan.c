@@ -575,7 +575,7 @@ static const char *own_sessions(const char *name)
     return strcmp(name, "OMPI_MCA_orte_leave_session_attached") == 0 ? "0" : NULL;
 }
 
-/* One that ended before it had called back would be awaited for ever; each needs an agent then. */
+/* One that ended before it had called back would be awaited forever; each needs an agent then. */
 TEST(daemons_on_other_hosts_stay_with_their_agents)
 {
     static const struct run

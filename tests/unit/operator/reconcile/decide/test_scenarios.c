@@ -320,7 +320,7 @@ TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
                 "status.failures)");
 }
 
-/* They would wait for it for ever. */
+/* They would wait for it forever. */
 TEST(a_failed_worker_takes_its_peers_along)
 {
     AUTO(world) struct world *w = running(TWO_WORKERS);
@@ -1725,7 +1725,7 @@ TEST(a_suspended_job_holds_no_ipus_and_runs_again)
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
 }
 
-/* Who reads so may take the operator away at once: see departure.c. */
+/* An admin who reads this may uninstall the operator at once: see uninstall_check.c. */
 TEST(a_suspended_job_says_that_it_holds_nothing_when_its_record_has_gone)
 {
     AUTO(world) struct world *w = running(ONE);

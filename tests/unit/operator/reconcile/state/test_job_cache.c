@@ -114,7 +114,7 @@ TEST(each_start_in_vain_waits_longer_until_one_begins)
     job_cache_free(cache);
 }
 
-/* Else enough jobs that cannot start could take turns for ever. */
+/* Else enough jobs that cannot start could take turns forever. */
 TEST(a_job_keeps_its_age_for_three_starts_in_vain)
 {
     static const int64_t since_s[] = {500, 500, 500, 1300, 1400};

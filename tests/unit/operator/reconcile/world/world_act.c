@@ -489,7 +489,7 @@ static void remove_finalizer(struct world *w)
         w->exists = false;
 }
 
-/* What the operator makes of it: the rules of answers.c. */
+/* What the operator makes of it: the rules of responses.c. */
 static bool is_rejected(struct world *w, const struct op *op)
 {
     if (!w->rejects[op->kind]) {

@@ -491,7 +491,7 @@ struct snapshot *world_observe(struct world *w)
     view->partition_prefix = w->prefix;
     view->hold_ms = WORLD_HOLD_MS;
     view->requeue_ms = WORLD_REQUEUE_MS;
-    view->trouble_ms = WORLD_TROUBLE_MS;
+    view->partition_failure_ms = WORLD_TROUBLE_MS;
     view->now_ms = w->now_ms;
     view->now_unix_s = world_unix_s(w);
     view->unix_offset_ms = view->now_unix_s * 1000 - w->now_ms / 1000 * 1000;
