@@ -77,12 +77,14 @@ bool run_note_disruption(const struct instance_view *inst, struct pod_summary *p
 bool run_is_over(const struct job_view *view, const struct instance_view *inst,
                  const struct pod_summary *pods, struct plan *plan)
 {
-    bool may_arrive =
-        pods->never_seen && inst->partition.outcome_unknown && view->now_ms < inst->partition.settle_at_ms;
+    const struct partition_view *partition = &inst->partition;
+    bool is_settled = !pods->never_seen || !partition->outcome_unknown ||
+                      plan_is_due(plan, view->now_ms, partition->settle_at_ms);
+    /* Also of a pod that was created by the next request, and has gone: its name is free for the first one.
+     */
+    bool is_alone = plan_is_due(plan, view->now_ms, partition->pods_until_ms);
 
-    if (may_arrive)
-        plan_again_at(plan, inst->partition.settle_at_ms);
-    return pods->may_be_running == 0 && !may_arrive;
+    return pods->may_be_running == 0 && is_settled && is_alone;
 }
 
 struct record *run_begin_next(const struct instance_view *inst, struct pod_summary *pods, struct plan *plan)
