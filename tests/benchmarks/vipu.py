@@ -1,5 +1,6 @@
 """tests/bench vipu: our V-IPU server and client beside a generic gRPC server and client, placement decisions, memory."""
 import json
+import os
 import statistics
 import tempfile
 from pathlib import Path
@@ -109,7 +110,10 @@ class Bench:
         with self.our_server(partitions) as server:
             port = server.await_value(r"serving the V-IPU user API.* port=(\d+)")
             empty = server.resident_kib()
-            made = self.load(port, IN_FLIGHT, partitions, "create", "p")
+            batch = max(1, min(4000, partitions // 4))
+            first = self.cost_of_creates(server, port, batch, "first")
+            made = self.load(port, IN_FLIGHT, partitions - 2 * batch, "create", "p")
+            last = self.cost_of_creates(server, port, batch, "last")
             full = server.resident_kib()
             listed = self.load(port, 1, 1, "list")
             after = server.resident_kib()
@@ -118,6 +122,14 @@ class Bench:
             f"with all of them ({(full - empty) * 1024 / partitions:.0f} bytes each), "
             f"{after / 1024:.1f} MiB after listing {listed['partitions']:,} of them")
         say(f"made {made['count'] / made['seconds']:,.0f} partitions/s, each on disk before its caller heard of it")
+        say(f"cost of one change: {first:.0f} us of processor time with up to {batch:,} partitions, {last:.0f} us with up to "
+            f"{partitions:,}")
+
+    def cost_of_creates(self, server, port, count, prefix):
+        """Microseconds of the server's processor time."""
+        before = server.cpu_ticks()
+        self.load(port, IN_FLIGHT, count, "create", prefix)
+        return (server.cpu_ticks() - before) * 1e6 / os.sysconf("SC_CLK_TCK") / count
 
     def client_memory(self):
         with self.generic_server(self.options.listed) as server:

@@ -21,6 +21,8 @@ def test_the_benchmark_measures():
         assert rates and all(int(rate) > 0 for rate in rates.groups()), done.stdout
     assert re.search(r"^128 IPUs, several domains \(of \d+\)( +\d+\.\d\d){7} ", done.stdout, re.M), done.stdout
     assert "after listing 200 of them" in done.stdout
+    assert re.search(r"^cost of one change: \d+ us of processor time with up to 50 partitions, \d+ us with up to 200$", done.stdout,
+                     re.M), done.stdout
     assert "a client that lists 500 partitions" in done.stdout
 
 

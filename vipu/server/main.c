@@ -12,6 +12,7 @@
 #include "vipu/server/config/config.h"
 #include "vipu/server/config/setup.h"
 #include "vipu/server/server.h"
+#include "vipu/server/storage/store_repair.h"
 
 #define EXIT_USAGE 2
 
@@ -22,6 +23,8 @@ struct options {
     char *storage;
     bool secure;
     bool storage_init;
+    bool check_storage;
+    bool repair_storage;
     bool hash_key;
     int log_level;
     bool log_json;
@@ -48,6 +51,11 @@ static const struct opt rows[] = {
                "enable secure mode, same as \"secure: true\" in the configuration"),
     OPT_SWITCH("storage-init", offsetof(struct options, storage_init),
                "create the storage file if it does not exist, and exit"),
+    OPT_SWITCH("check-storage", offsetof(struct options, check_storage),
+               "check the storage file of a stopped server, report all damage, and exit"),
+    OPT_SWITCH("repair-storage", offsetof(struct options, repair_storage),
+               "replace a damaged storage file by one with the partitions that can be read, keep the old one "
+               "as FILE.damaged, and exit"),
     OPT_SWITCH("hash-key", offsetof(struct options, hash_key),
                "read an access key from standard input, print its hash for the configuration file, and exit"),
     OPT_VALUE("log-level", OPT_CHOICE, offsetof(struct options, log_level), "LEVEL",
@@ -59,7 +67,9 @@ static const struct opt rows[] = {
 static const struct opts_spec spec = {
     .program = "vipu-server",
     .usage = "vipu-server [--config FILE] [--listen [ADDRESS]:PORT] [--storage FILE] [--secure]\n"
-             "       vipu-server --check FILE\n       vipu-server --hash-key < KEY-FILE",
+             "       vipu-server --check FILE\n       vipu-server --check-storage [--config FILE] [--storage "
+             "FILE]\n"
+             "       vipu-server --hash-key < KEY-FILE",
     .about = "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC). SIGTERM stops "
              "it, SIGHUP reloads the configuration. Partitions are kept in the storage file across restarts.",
     .rows = rows,
@@ -92,6 +102,36 @@ static int hash_key(void)
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static bool check_storage(const struct setup *setup)
+{
+    AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str counted = {0};
+    size_t partitions = 0;
+    bool ok = server_check_storage(setup, &partitions, &problems);
+
+    for (size_t i = 0; i < problems.count; i++)
+        (void)fprintf(stderr, "%s: %s\n", setup->config.storage, problems.items[i]);
+    str_add_count(&counted, partitions, "partition", NULL);
+    if (ok)
+        (void)printf("%s: storage is valid, %s\n", setup->config.storage, str_text(&counted));
+    return ok;
+}
+
+static bool repair_storage(const char *path)
+{
+    AUTO(str) struct str counted = {0};
+    size_t partitions = 0;
+    struct err err;
+
+    if (!store_repair(path, &partitions, &err)) {
+        (void)fprintf(stderr, "%s: %s\n", path, err.msg);
+        return false;
+    }
+    str_add_count(&counted, partitions, "partition", NULL);
+    (void)printf("%s: repaired, %s; the damaged file is %s.damaged\n", path, str_text(&counted), path);
+    return true;
+}
+
 static int start(const struct options *options)
 {
     AUTO(strv) struct strv problems = {0};
@@ -112,6 +152,10 @@ static int start(const struct options *options)
         (void)printf("%s: configuration is valid\n", options->check);
     else if (options->storage_init)
         ok = server_init_storage(&setup);
+    else if (options->check_storage)
+        ok = check_storage(&setup);
+    else if (options->repair_storage)
+        ok = repair_storage(setup.config.storage);
     else
         ok = server_run(&source, &setup);
     setup_release(&setup);

@@ -44,15 +44,6 @@ static void on_end(void *ctx, int signum)
     loop_stop(server->loop);
 }
 
-static void on_storage_failure(void *ctx, const struct err *err)
-{
-    struct server *server = ctx;
-
-    log_error("cannot store a change, shutting down", KV("cause", err->msg));
-    server->failed = true;
-    loop_stop(server->loop);
-}
-
 static void on_healthz(void *ctx, struct http_server_request *request,
                        const struct http_server_request_info *view)
 {
@@ -124,8 +115,8 @@ static bool start_service(struct server *server, struct err *err)
     };
 
     allow_connections(limits->connections);
-    server->methods = methods_new(server->loop, &server->config, &server->controller, server->store,
-                                  &server->metrics, on_storage_failure, server);
+    server->methods =
+        methods_new(server->loop, &server->config, &server->controller, server->store, &server->metrics);
     server->grpc = grpc_server_new(server->loop, &options, methods_answer, server->methods);
     if (server->tls)
         grpc_server_set_tls_take(server->grpc, TAKE(server->tls));
@@ -145,10 +136,8 @@ static bool start_service(struct server *server, struct err *err)
 static bool start(struct server *server, struct err *err)
 {
     server->store = store_open(server->config.storage, err);
-    if (!server->store)
+    if (!server->store || !store_load(server->store, &server->controller, loop_now_ms(server->loop), err))
         return false;
-    if (!store_load(server->store, &server->controller, loop_now_ms(server->loop), err))
-        return err_wrap(err, "%s", server->config.storage);
     return start_admin(server, err) && start_service(server, err);
 }
 
@@ -195,6 +184,7 @@ static void keep_fixed(const struct server *server, struct server_config *config
 static void take_setup(struct server *server, struct setup *setup)
 {
     keep_fixed(server, &setup->config);
+    methods_flush(server->methods);
     change_clusters(server, &setup->config);
     grpc_server_set_tls_take(server->grpc, TAKE(setup->tls));
     server_config_release(&server->config);
@@ -253,6 +243,7 @@ bool server_run(const struct setup_source *source, struct setup *setup_take)
     server.clusters = clusters_take(&server.config.clusters);
     controller_init(&server.controller, server.clusters, server.config.times,
                     server.config.max_auto_reset_retries);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its largest size is a full disk, not the end */
     loop_on_signal(server.loop, SIGTERM, on_end, &server);
     loop_on_signal(server.loop, SIGINT, on_end, &server);
     loop_on_signal(server.loop, SIGHUP, on_reload, &server);
@@ -277,4 +268,16 @@ bool server_init_storage(const struct setup *setup)
         log_error("cannot create the storage", KV("cause", err.msg));
     store_close(store);
     return store != NULL;
+}
+
+bool server_check_storage(const struct setup *setup, size_t *ret_partitions, struct strv *problems)
+{
+    struct controller controller;
+    bool ok;
+
+    controller_init(&controller, &setup->config.clusters, setup->config.times, 0);
+    ok = store_check(setup->config.storage, &controller, problems);
+    *ret_partitions = controller.count;
+    controller_release(&controller);
+    return ok;
 }

@@ -12,3 +12,5 @@
 bool server_run(const struct setup_source *source, struct setup *setup_take);
 /* Creates the storage file and returns. False: the reason has been logged. */
 bool server_init_storage(const struct setup *setup);
+/* Checks the storage file, which no server may have open, without changing it. */
+bool server_check_storage(const struct setup *setup, size_t *ret_partitions, struct strv *problems);

@@ -12,8 +12,8 @@ static void check(const struct controller *c)
 {
     uint64_t seen[2] = {0};
 
-    for (size_t i = 0; i < c->count; i++) {
-        const struct vipu_partition *p = &c->list[i]->partition;
+    CONTROLLER_EACH (entry, c) {
+        const struct vipu_partition *p = &entry->partition;
 
         for (uint32_t k = 0; k < p->size; k++) {
             uint64_t bit = (uint64_t)1 << p->ipus[k].topology_id;
@@ -79,6 +79,8 @@ static void step(struct controller *c, const uint8_t *b, int64_t now)
         ok = controller_reset(c, id, b[2] & 1, now, &err);
         break;
     default:
+        if (b[2] & 1)
+            controller_undo(c);
         controller_step(c, now);
     }
     assert(ok || err.kind == ERR_NOT_FOUND || err.kind == ERR_CONFLICT);
@@ -106,8 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     }
     for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
         next = controller_step(&c, now);
-    for (size_t i = 0; i < c.count; i++)
-        assert(!controller_partition_is_timed(c.list[i]));
+    CONTROLLER_EACH (entry, &c)
+        assert(!controller_partition_is_timed(entry));
     check(&c);
     controller_release(&c);
     faults_release(&faults);

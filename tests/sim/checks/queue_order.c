@@ -78,10 +78,11 @@ static struct vipu_pool_view room_now(const struct sim_vipu *side)
 {
     const struct controller *core = &side->core;
     AUTO(mem) struct vipu_partition *items = mem_alloc((core->count + 1) * sizeof(*items));
+    size_t count = 0;
 
-    for (size_t i = 0; i < core->count; i++)
-        items[i] = core->list[i]->partition;
-    return vipu_pool_view_of(&(struct vipu_partitions){.items = items, .count = core->count},
+    CONTROLLER_EACH (entry, core)
+        items[count++] = entry->partition;
+    return vipu_pool_view_of(&(struct vipu_partitions){.items = items, .count = count},
                              (struct vipu_pool_shape){.total_ipus = side->machines * VIPU_AGENT_IPUS});
 }
 
@@ -214,8 +215,8 @@ static uint32_t room_without_stuck(const struct world *world, const struct sim_v
     AUTO(vipu_pool_view) struct vipu_pool_view room = {0};
     size_t count = 0;
 
-    for (size_t i = 0; i < core->count; i++) {
-        const struct vipu_partition *partition = &core->list[i]->partition;
+    CONTROLLER_EACH (entry, core) {
+        const struct vipu_partition *partition = &entry->partition;
         const struct api_object *record =
             api_find((struct api *)&world->api, "configmaps", WORLD_OPERATOR_NS, partition->id);
         const struct user_job *job =

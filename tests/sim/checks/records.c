@@ -226,12 +226,12 @@ static void check_partitions(struct world *world, size_t side)
     const struct controller *core = &world->sides[side].core;
     bool has_foreign = false;
 
-    for (size_t i = 0; i < core->count; i++) {
-        const char *id = core->list[i]->partition.id;
+    CONTROLLER_EACH (entry, core) {
+        const char *id = entry->partition.id;
         const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
 
         if (str_has_prefix(id, "foreign"))
-            has_foreign = core->list[i]->number == world->foreign_numbers[side];
+            has_foreign = entry->number == world->foreign_numbers[side];
         else if (!record || is_spent(record))
             world_break(world, OWNED, "partition %s has no record", id);
     }

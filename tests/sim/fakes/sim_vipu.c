@@ -53,19 +53,21 @@ static void remove_one(struct sim_vipu *side, const struct controller_partition 
 
 void sim_vipu_remove_partition(struct sim_vipu *side)
 {
-    const struct controller_partition *entry =
-        side->core.count ? side->core.list[dice_below((uint32_t)side->core.count)] : NULL;
+    const struct controller_partition *entry = side->core.first;
 
-    if (entry && !is_foreign(entry))
+    if (!entry)
+        return;
+    for (uint32_t skip = dice_below((uint32_t)side->core.count); skip > 0; skip--)
+        entry = entry->next;
+    if (!is_foreign(entry))
         remove_one(side, entry);
 }
 
 void sim_vipu_forget(struct sim_vipu *side)
 {
-    for (size_t i = side->core.count; i-- > 0;) {
-        if (i < side->core.count && !is_foreign(side->core.list[i]))
-            remove_one(side, side->core.list[i]);
-    }
+    for (struct controller_partition *entry = side->core.last; entry; entry = entry->previous)
+        if (!is_foreign(entry))
+            remove_one(side, entry);
 }
 
 void sim_vipu_set_faults(struct sim_vipu *side, const char *text)

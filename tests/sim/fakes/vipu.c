@@ -197,9 +197,8 @@ static void list(struct rpc_message *message)
 
     vipu_partitions_release(&message->partitions);
     message->partitions.items = mem_alloc((core->count + 1) * sizeof(struct vipu_partition));
-    for (size_t i = 0; i < core->count; i++)
-        message->partitions.items[message->partitions.count++] =
-            vipu_partition_copy(&core->list[i]->partition);
+    CONTROLLER_EACH (entry, core)
+        message->partitions.items[message->partitions.count++] = vipu_partition_copy(&entry->partition);
 }
 
 static void count_ipus(struct rpc_message *message)

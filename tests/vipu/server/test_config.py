@@ -139,7 +139,7 @@ def test_files_and_addresses(tmp_path):
         result = server("--storage", storage, "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
     assert result.returncode == 1 and "Address already in use" in result.stderr
     result = server("--storage", str(tmp_path / "none" / "state.db"))
-    assert result.returncode == 1 and "unable to open database file" in result.stderr
+    assert result.returncode == 1 and "cannot be created: No such file or directory" in result.stderr
 
 
 def test_the_page_has_every_setting():
@@ -223,7 +223,7 @@ def test_storage_init(tmp_path):
     done = run_program("vipu-server", "--storage-init", cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "vipu-server.db").is_file()
     done = server("--storage-init", "--storage", str(tmp_path / "none" / "x.db"))
-    assert done.returncode == 1 and "unable to open database file" in done.stderr
+    assert done.returncode == 1 and "cannot be created: No such file or directory" in done.stderr
 
 
 def test_a_hash_that_cannot_be_written():

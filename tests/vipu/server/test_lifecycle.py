@@ -277,7 +277,8 @@ def test_faults_of_the_configuration_meet_what_was_saved(start, dial):
     wait_active(client, "p2")
 
 
-def test_a_storage_of_the_first_format(serve):
+@pytest.mark.parametrize("format, more_columns, more_values", [(1, "", ""), (2, ", status BLOB", ", NULL")])
+def test_a_storage_of_an_earlier_format(serve, format, more_columns, more_values):
     server = serve(QUICK)
     assert server.stop() == 0
     old = pb.ListPartitionsReply(partitions=[pb.Partition(
@@ -290,9 +291,9 @@ def test_a_storage_of_the_first_format(serve):
         file.unlink()
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE partitions (id TEXT PRIMARY KEY, number INTEGER NOT NULL, operation INTEGER NOT NULL,"
-                   " flags INTEGER NOT NULL, partition BLOB NOT NULL) WITHOUT ROWID")
-        db.execute("PRAGMA user_version = 1")
-        db.execute("INSERT INTO partitions VALUES ('p1', 1, 1, 0, ?)", [old.SerializeToString()])
+                   f" flags INTEGER NOT NULL, partition BLOB NOT NULL{more_columns}) WITHOUT ROWID")
+        db.execute(f"PRAGMA user_version = {format}")
+        db.execute(f"INSERT INTO partitions VALUES ('p1', 1, 1, 0, ?{more_values})", [old.SerializeToString()])
     db.close()
     server.start()
     client = Client(server.target)

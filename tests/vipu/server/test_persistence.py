@@ -3,6 +3,7 @@
 import random
 import sqlite3
 import subprocess
+import zlib
 
 import grpc
 import pytest
@@ -123,17 +124,29 @@ def test_a_file_that_is_no_storage(tmp_path):
     assert run.returncode == 1 and str(path) in run.stderr and "not a database" in run.stderr
 
 
+def row_checksum(*values):
+    """As vipu/server/storage/row_checksum.c has it."""
+    total = 0
+    for value in values:
+        kind = {int: 1, str: 3, bytes: 4, type(None): 5}[type(value)]
+        data = b"" if value is None else value if kind == 4 else str(value).encode()
+        total = zlib.crc32(bytes([kind]) + len(data).to_bytes(4, "little") + data, total)
+    return total
+
+
 @pytest.mark.parametrize("harm, why", [
     ("update partitions set partition = x'deadbeef'", "cannot decode the list of partitions"),
-    ("insert into partitions select 'p2', number, operation, flags, partition, status from partitions", "duplicate partition p1"),
+    ("insert into partitions select 'p2', number, operation, flags, partition, status, 0 from partitions", "duplicate partition p1"),
 ])
 def test_a_storage_that_makes_no_sense(serve, dial, harm, why):
-    """Nothing is guessed: the server says which file it is, and leaves it alone."""
+    """Although its checksums are right. Nothing is guessed: the server says which file it is, and leaves it alone."""
     server = serve("create-ms: 0\nclusters: [{id: a}]")
     dial(server.target).create("p1", 4)
     assert server.stop() == 0
     database = sqlite3.connect(server.folder / "state.db")
+    database.create_function("row_checksum", -1, row_checksum)
     database.execute(harm)
+    database.execute("update partitions set checksum = row_checksum(id, number, operation, flags, partition, status)")
     database.commit()
     database.close()
     run = subprocess.run(server.args, capture_output=True, text=True, timeout=DEADLINE_S)

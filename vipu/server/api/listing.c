@@ -18,10 +18,10 @@ enum vipu_ready_state listing_state(const struct controller_partition *entry,
 void listing_put_partitions(const struct controller *c, const struct user *user,
                             const struct fault_quirks *quirks, const char *allocation_id, struct str *out)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        struct vipu_partition p = c->list[i]->partition; /* borrowed */
+    CONTROLLER_EACH (entry, c) {
+        struct vipu_partition p = entry->partition; /* borrowed */
 
-        p.ready_state = listing_state(c->list[i], quirks);
+        p.ready_state = listing_state(entry, quirks);
         if ((*allocation_id && !str_eq(p.allocation_id, allocation_id)) || !user_may(user, p.allocation_id))
             continue;
         if (p.ready_state != VIPU_READY_PENDING || !quirks->list_hides_pending)

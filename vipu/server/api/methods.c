@@ -331,10 +331,17 @@ void methods_answer(void *ctx, struct grpc_server_call *call, struct slice path,
     fault_injector_handle(m->injector, call, m->metrics, method, name_of(method), message);
 }
 
+void methods_flush(struct methods *m)
+{
+    group_commit_flush(m->commit);
+}
+
 void methods_set_faults_take(struct methods *m, struct faults *faults)
 {
-    struct faults *in_force = fault_injector_set_faults_take(m->injector, faults);
+    struct faults *in_force;
 
+    methods_flush(m);
+    in_force = fault_injector_set_faults_take(m->injector, faults);
     if (in_force->forget)
         controller_forget(m->controller);
     in_force->forget = in_force->drop_connections = false;
@@ -354,16 +361,13 @@ static void on_time(void *ctx)
 }
 
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
-                            struct controller *controller, struct store *store, struct metrics *metrics,
-                            void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx)
+                            struct controller *controller, struct store *store, struct metrics *metrics)
 {
     struct methods *m = NEW(struct methods);
     const struct group_commit_owner owner = {.loop = loop,
                                              .controller = controller,
                                              .store = store,
                                              .metrics = metrics,
-                                             .on_failure = on_storage_failure,
-                                             .failure_ctx = ctx,
                                              .on_time = on_time,
                                              .time_ctx = m};
 

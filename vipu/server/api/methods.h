@@ -12,12 +12,12 @@
 
 struct methods;
 
-/* All four outlive the methods. `on_storage_failure` is called if a change could not be written: the state
- * in memory is then newer than the one on disk, and the program has to end. */
+/* All four outlive the methods. */
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
-                            struct controller *controller, struct store *store, struct metrics *metrics,
-                            void (*on_storage_failure)(void *ctx, const struct err *err), void *ctx);
+                            struct controller *controller, struct store *store, struct metrics *metrics);
 void methods_free(struct methods *methods); /* after the gRPC server */
+/* Saves what calls have changed, and responds to them: before the hardware changes. */
+void methods_flush(struct methods *methods);
 /* Activates the faults; the struct is emptied. One-time faults happen now, except for those of connections,
  * which are the gRPC server's. */
 void methods_set_faults_take(struct methods *methods, struct faults *faults);

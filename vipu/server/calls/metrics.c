@@ -40,8 +40,8 @@ static void put_partitions(const void *ctx, const struct openmetrics_family *fam
     for (size_t s = 0; s < COUNT_OF(states); s++) {
         size_t count = 0;
 
-        for (size_t i = 0; i < v->controller->count; i++)
-            count += v->controller->list[i]->partition.ready_state == states[s];
+        CONTROLLER_EACH (entry, v->controller)
+            count += entry->partition.ready_state == states[s];
         str_addf(out, "%s{state=\"%s\"} %zu\n", family->name, vipu_ready_state_name(states[s]), count);
     }
 }
@@ -110,6 +110,12 @@ static void put_commits(const void *ctx, const struct openmetrics_family *family
     str_addf(out, "%s_total %llu\n", family->name, (unsigned long long)v->metrics->storage_commits);
 }
 
+static void put_failures(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct view *v = ctx;
+    str_addf(out, "%s_total %llu\n", family->name, (unsigned long long)v->metrics->storage_failures);
+}
+
 static void put_reloads(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct view *v = ctx;
@@ -127,6 +133,8 @@ static const struct openmetrics_family families[] = {
     OPENMETRICS_FAMILY("vipu_calls", "counter", "Calls by method and gRPC status", put_calls),
     OPENMETRICS_FAMILY("vipu_call_duration_seconds", "histogram", "Duration of calls", put_durations),
     OPENMETRICS_FAMILY("vipu_storage_commits", "counter", "Transactions written to the storage", put_commits),
+    OPENMETRICS_FAMILY("vipu_storage_failures", "counter",
+                       "Transactions that could not be written to the storage", put_failures),
     OPENMETRICS_FAMILY("vipu_config_reloads", "counter", "Configuration reloads by result", put_reloads),
 };
 

@@ -23,6 +23,7 @@ struct metrics {
     struct metrics_method methods[METRICS_METHODS];
     size_t method_count;
     uint64_t storage_commits;
+    uint64_t storage_failures;
     uint64_t reloads;
     uint64_t rejected_reloads;
 };

@@ -1,6 +1,6 @@
 #include "vipu/server/controller/controller.h"
 
-#include <string.h>
+#include <assert.h>
 
 #include "base/core/mem.h"
 #include "vipu/model/shape.h"
@@ -22,20 +22,75 @@ void controller_init(struct controller *c, const struct vipu_clusters *clusters,
 
 void controller_release(struct controller *c)
 {
-    for (size_t i = 0; i < c->count; i++)
-        controller_partition_free(c->list[i]);
-    mem_free(c->list);
+    for (struct controller_partition *entry = c->first, *next; entry; entry = next) {
+        next = entry->next;
+        controller_partition_free(entry);
+    }
+    undo_log_clear(&c->undo);
+    due_queue_release(&c->due);
+    mem_free(c->changed);
     map_release(&c->by_id);
     strv_release(&c->removed);
     vipu_allocator_release(&c->allocator);
     *c = (struct controller){0};
 }
 
+static void note_change(struct controller *c, struct controller_partition *entry)
+{
+    if (entry->changed_at > 0)
+        return;
+    c->changed = mem_grow(c->changed, c->changed_count + 1, sizeof(struct controller_partition *));
+    c->changed[c->changed_count++] = entry;
+    entry->changed_at = c->changed_count;
+}
+
+static void forget_change(struct controller *c, struct controller_partition *entry)
+{
+    struct controller_partition *last;
+
+    if (entry->changed_at == 0)
+        return;
+    last = c->changed[--c->changed_count];
+    c->changed[entry->changed_at - 1] = last;
+    last->changed_at = entry->changed_at;
+    entry->changed_at = 0;
+}
+
+static void schedule(struct controller *c, struct controller_partition *entry)
+{
+    if (controller_partition_is_timed(entry))
+        due_queue_put(&c->due, entry);
+    else
+        due_queue_remove(&c->due, entry);
+}
+
+/* After each change of its state. */
+static void track(struct controller *c, struct controller_partition *entry)
+{
+    note_change(c, entry);
+    schedule(c, entry);
+}
+
 static void add_take(struct controller *c, struct controller_partition *entry)
 {
-    c->list = mem_grow(c->list, c->count + 1, sizeof(*c->list));
-    c->list[c->count++] = entry;
+    entry->previous = c->last;
+    *(c->last ? &c->last->next : &c->first) = entry;
+    c->last = entry;
+    c->count++;
     map_set(&c->by_id, entry->partition.id, entry);
+}
+
+/* Out of every list; its IPUs are free, and the caller owns it. */
+static void unlist(struct controller *c, struct controller_partition *entry)
+{
+    if (entry->cluster)
+        vipu_allocator_unreserve(&c->allocator, entry->cluster, entry->partition.ipus, entry->partition.size);
+    due_queue_remove(&c->due, entry);
+    forget_change(c, entry);
+    map_remove(&c->by_id, entry->partition.id);
+    *(entry->previous ? &entry->previous->next : &c->first) = entry->next;
+    *(entry->next ? &entry->next->previous : &c->last) = entry->previous;
+    c->count--;
 }
 
 static uint32_t duration_of(const struct controller *c, enum vipu_operation_state operation)
@@ -68,9 +123,10 @@ static void begin_operation(struct controller *c, struct controller_partition *e
     controller_partition_begin(entry, operation, now_ms + duration_of(c, operation));
     if (c->faults)
         entry->planned_error = faults_on_operation(c->faults, entry->partition.id, moment);
+    track(c, entry);
 }
 
-static void lose_hardware(struct controller_partition *entry)
+static void lose_hardware(struct controller *c, struct controller_partition *entry)
 {
     entry->cluster = NULL;
     if (entry->operation == VIPU_OPERATION_REMOVING || controller_partition_is_removed(entry))
@@ -78,6 +134,7 @@ static void lose_hardware(struct controller_partition *entry)
     strv_release(&entry->errors);
     strv_push(&entry->errors, "its IPUs are no longer in the controller's configuration");
     controller_partition_fail(entry);
+    note_change(c, entry);
 }
 
 /* An operation that a restart interrupted starts again. */
@@ -111,8 +168,10 @@ bool controller_restore_take(struct controller *c, struct controller_partition *
         err_set(err, ERR_INVALID, "partition %s has IPUs of another partition", p->id);
     else {
         if (!is_known)
-            lose_hardware(entry);
+            lose_hardware(c, entry);
         resume(c, entry, now_ms);
+        schedule(c, entry);
+        c->health.is_new = true;
         if (entry->number >= c->next_number)
             c->next_number = entry->number + 1;
         add_take(c, entry);
@@ -169,6 +228,7 @@ bool controller_create(struct controller *c, const struct vipu_requirements *giv
         controller_partition_free(entry);
         return err_set(err, ERR_INTERNAL, "internal: the allocated block is in use");
     }
+    undo_log_add(&c->undo, entry, true);
     begin_operation(c, entry, VIPU_OPERATION_CREATING, FAULT_CREATE, now_ms);
     add_take(c, entry);
     return true;
@@ -197,9 +257,11 @@ bool controller_remove(struct controller *c, const char *id, bool force, int64_t
         return false;
     if (controller_partition_is_removed(entry))
         return true;
+    undo_log_add(&c->undo, entry, false);
     if (entry->operation != VIPU_OPERATION_REMOVING)
         begin_operation(c, entry, VIPU_OPERATION_REMOVING, FAULT_REMOVE, now_ms);
     entry->is_forced = entry->is_forced || force;
+    note_change(c, entry);
     return true;
 }
 
@@ -247,6 +309,7 @@ bool controller_reset(struct controller *c, const char *id, bool relocatable, in
                                                               : vipu_operation_state_name(entry->operation));
     if (!entry->cluster)
         return err_set(err, ERR_CONFLICT, "partition %s cannot be reset: %s", id, entry->errors.items[0]);
+    undo_log_add(&c->undo, entry, false);
     entry->auto_resets = 0;
     begin_reset(c, entry, relocatable || entry->relocatable, now_ms);
     return true;
@@ -266,23 +329,18 @@ struct vipu_status controller_status(const struct controller *c, const struct co
     };
 }
 
-static void drop(struct controller *c, size_t index)
+static void drop(struct controller *c, struct controller_partition *entry)
 {
-    struct controller_partition *entry = c->list[index];
-
-    if (entry->cluster)
-        vipu_allocator_unreserve(&c->allocator, entry->cluster, entry->partition.ipus, entry->partition.size);
+    unlist(c, entry);
     strv_push(&c->removed, entry->partition.id);
-    map_remove(&c->by_id, entry->partition.id);
-    memmove(&c->list[index], &c->list[index + 1], (c->count - index - 1) * sizeof(*c->list));
-    c->count--;
     controller_partition_free(entry);
 }
 
 void controller_forget(struct controller *c)
 {
-    while (c->count > 0)
-        drop(c, c->count - 1);
+    undo_log_clear(&c->undo);
+    while (c->last)
+        drop(c, c->last);
 }
 
 /* Fails the operation if a fault says so; its errors say why. */
@@ -306,6 +364,7 @@ static void fail(struct controller *c, struct controller_partition *entry, int64
         controller_partition_await_reset(entry, now_ms + c->times.auto_reset_ms);
     else
         controller_partition_fail(entry);
+    track(c, entry);
 }
 
 static void auto_reset(struct controller *c, struct controller_partition *entry, int64_t now_ms)
@@ -315,33 +374,41 @@ static void auto_reset(struct controller *c, struct controller_partition *entry,
     begin_reset(c, entry, entry->relocatable, now_ms);
 }
 
-/* Completes the operation that was due. True if the partition is gone. */
-static bool finish_operation(struct controller *c, size_t index, int64_t now_ms)
+static void finish_removal(struct controller *c, struct controller_partition *entry, int64_t now_ms)
 {
-    struct controller_partition *entry = c->list[index];
-
-    if (controller_partition_waits_for_reset(entry)) {
-        auto_reset(c, entry, now_ms);
-    } else if (entry->operation == VIPU_OPERATION_REMOVING) {
-        if (!entry->is_forced && collect_errors(c, entry)) {
-            controller_partition_fail(entry);
-        } else if (removed_ms(c) > 0) {
-            controller_partition_leave(entry, now_ms + removed_ms(c));
-        } else {
-            drop(c, index);
-            return true;
-        }
-    } else if (controller_partition_is_removed(entry)) {
-        drop(c, index);
-        return true;
-    } else if (!collect_errors(c, entry)) {
-        controller_partition_settle(entry);
-    } else if (entry->auto_resets > 0) {
-        fail(c, entry, now_ms);
-    } else {
+    if (!entry->is_forced && collect_errors(c, entry)) {
         controller_partition_fail(entry);
+    } else if (removed_ms(c) > 0) {
+        controller_partition_leave(entry, now_ms + removed_ms(c));
+    } else {
+        drop(c, entry);
+        return;
     }
-    return false;
+    track(c, entry);
+}
+
+static void finish_reset(struct controller *c, struct controller_partition *entry, int64_t now_ms)
+{
+    if (!collect_errors(c, entry))
+        controller_partition_settle(entry);
+    else if (entry->auto_resets > 0)
+        fail(c, entry, now_ms);
+    else
+        controller_partition_fail(entry);
+    track(c, entry);
+}
+
+/* Completes what was due. */
+static void finish_operation(struct controller *c, struct controller_partition *entry, int64_t now_ms)
+{
+    if (controller_partition_waits_for_reset(entry))
+        auto_reset(c, entry, now_ms);
+    else if (controller_partition_is_removed(entry))
+        drop(c, entry);
+    else if (entry->operation == VIPU_OPERATION_REMOVING)
+        finish_removal(c, entry, now_ms);
+    else
+        finish_reset(c, entry, now_ms);
 }
 
 /* An active partition fails: its automatic resets are counted from here. */
@@ -360,10 +427,10 @@ static bool is_active(const struct controller_partition *entry)
 
 void controller_set_faults(struct controller *c, struct faults *faults, int64_t now_ms)
 {
+    undo_log_clear(&c->undo);
     c->faults = faults;
     health_look(&c->health, faults, now_ms);
-    for (size_t i = 0; faults && i < c->count; i++) {
-        struct controller_partition *entry = c->list[i];
+    for (struct controller_partition *entry = c->first; faults && entry; entry = entry->next) {
         bool may_fail = is_active(entry) || controller_partition_is_under_way(entry);
 
         if (!may_fail || entry->planned_error)
@@ -380,41 +447,95 @@ static void earlier_deadline(int64_t at, int64_t *next)
         *next = at;
 }
 
-int64_t controller_step(struct controller *c, int64_t now_ms)
+/* Only after a check of the hardware: between two, no active partition begins to fail. */
+static void fail_active_partitions(struct controller *c, int64_t now_ms)
 {
-    int64_t next;
-
-    health_step(&c->health, now_ms);
-    next = c->health.next_ms;
-    for (size_t i = 0; i < c->count;) {
-        struct controller_partition *entry = c->list[i];
-        bool gone = false;
-
+    if (!c->health.is_new)
+        return;
+    c->health.is_new = false;
+    if (!c->health.is_any)
+        return;
+    CONTROLLER_EACH (entry, c)
         if (is_active(entry))
             fail_active_partition(c, entry, now_ms);
-        while (!gone && controller_partition_is_timed(entry) && entry->due_ms <= now_ms)
-            gone = finish_operation(c, i, now_ms);
-        if (gone)
-            continue;
-        if (controller_partition_is_timed(entry))
-            earlier_deadline(entry->due_ms, &next);
-        i++;
-    }
+}
+
+int64_t controller_step(struct controller *c, int64_t now_ms)
+{
+    struct controller_partition *entry;
+    int64_t next;
+
+    undo_log_clear(&c->undo);
+    health_step(&c->health, now_ms);
+    fail_active_partitions(c, now_ms);
+    while ((entry = due_queue_first(&c->due)) && entry->due_ms <= now_ms)
+        finish_operation(c, entry, now_ms);
+    next = c->health.next_ms;
+    if (entry)
+        earlier_deadline(entry->due_ms, &next);
     return next;
 }
 
 bool controller_has_changes(const struct controller *c)
 {
-    bool changed = c->removed.count > 0;
-
-    for (size_t i = 0; i < c->count && !changed; i++)
-        changed = c->list[i]->is_changed;
-    return changed;
+    return c->removed.count > 0 || c->changed_count > 0;
 }
 
 void controller_saved(struct controller *c)
 {
-    for (size_t i = 0; i < c->count; i++)
-        c->list[i]->is_changed = false;
+    for (size_t i = 0; i < c->changed_count; i++)
+        c->changed[i]->changed_at = 0;
+    mem_free(c->changed);
+    c->changed = NULL;
+    c->changed_count = 0;
     strv_release(&c->removed);
+    undo_log_clear(&c->undo);
+}
+
+/* Undone from the last to the first, so the IPUs from before are free again. */
+static void undo_move(struct controller *c, struct controller_partition *entry, struct vipu_ipu *ipus_take)
+{
+    struct vipu_partition *p = &entry->partition;
+    bool is_free = true;
+
+    if (entry->cluster) {
+        vipu_allocator_unreserve(&c->allocator, entry->cluster, p->ipus, p->size);
+        is_free = vipu_allocator_reserve(&c->allocator, entry->cluster, ipus_take, p->size);
+    }
+    assert(is_free);
+    (void)is_free;
+    mem_free(p->ipus);
+    p->ipus = ipus_take;
+}
+
+static void undo_change(struct controller *c, struct undo_step *step)
+{
+    struct controller_partition *entry = step->entry;
+
+    undo_move(c, entry, TAKE(step->ipus));
+    entry->partition.ready_state = step->ready_state;
+    entry->operation = step->operation;
+    entry->auto_resets = step->auto_resets;
+    entry->due_ms = step->due_ms;
+    entry->is_forced = step->is_forced;
+    mem_free(entry->planned_error);
+    entry->planned_error = TAKE(step->planned_error);
+    schedule(c, entry);
+    if (!step->was_changed)
+        forget_change(c, entry);
+}
+
+void controller_undo(struct controller *c)
+{
+    struct undo_step step;
+
+    while (undo_log_pop(&c->undo, &step)) {
+        if (step.is_new) {
+            unlist(c, step.entry);
+            controller_partition_free(step.entry);
+        } else {
+            undo_change(c, &step);
+        }
+    }
+    undo_log_clear(&c->undo);
 }

@@ -4,7 +4,10 @@
  *
  * Creating, resetting and removing take time: the call returns at once, the state is PENDING, and
  * controller_step moves to the next state when it is due. After a restart every operation is finished.
- * Failures of operations and hardware come from the faults; controller_partition.h has the states. */
+ * Failures of operations and hardware come from the faults; controller_partition.h has the states.
+ *
+ * The cost of one change does not depend on the number of partitions. Requests that could not be saved are
+ * undone by controller_undo; what time has changed stays, and is saved later. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +20,10 @@
 #include "vipu/model/cluster.h"
 #include "vipu/model/partition.h"
 #include "vipu/server/controller/controller_partition.h"
+#include "vipu/server/controller/due_queue.h"
 #include "vipu/server/controller/faults.h"
 #include "vipu/server/controller/health.h"
+#include "vipu/server/controller/undo_log.h"
 
 struct controller_times {
     uint32_t create_ms;
@@ -38,11 +43,19 @@ struct controller {
     struct health health;
     struct vipu_allocator allocator;
     struct map by_id;
-    struct controller_partition **list; /* in order of creation */
+    struct controller_partition *first, *last; /* in order of creation */
     size_t count;
     uint64_t next_number;
+    struct due_queue due;
+    struct undo_log undo;                  /* requests since the last controller_saved */
+    struct controller_partition **changed; /* since the last controller_saved */
+    size_t changed_count;
     struct strv removed; /* ids removed since the last controller_saved */
 };
+
+/* Walks the partitions in order of creation; the current one must stay. */
+#define CONTROLLER_EACH(entry, c)                                                                            \
+    for (struct controller_partition *entry = (c)->first; entry; entry = entry->next)
 
 void controller_init(struct controller *c, const struct vipu_clusters *clusters,
                      struct controller_times times, uint32_t max_auto_reset_retries);
@@ -80,4 +93,8 @@ struct vipu_status controller_status(const struct controller *c, const struct co
 int64_t controller_step(struct controller *c, int64_t now_ms);
 
 bool controller_has_changes(const struct controller *c);
-void controller_saved(struct controller *c); /* clears is_changed and removed */
+/* All changes are saved: the requests can no longer be undone. */
+void controller_saved(struct controller *c);
+/* Undoes the requests since the last controller_saved, as if they had never been made. Every other function
+ * that changes something makes them final, too: save before it. */
+void controller_undo(struct controller *c);

@@ -39,7 +39,6 @@ static void move(struct controller_partition *entry, enum vipu_ready_state ready
 {
     entry->partition.ready_state = ready;
     entry->operation = operation;
-    entry->is_changed = true;
     mem_set_str(&entry->planned_error, NULL);
 }
 

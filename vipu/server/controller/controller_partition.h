@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/core/str.h"
@@ -26,11 +27,15 @@ struct controller_partition {
     bool disable_auto_reset;
     bool relocatable;
     bool is_forced;       /* the removal continues whatever fails */
-    bool is_changed;      /* since it was saved */
     uint32_t auto_resets; /* since it failed; reset to 0 by a requested reset */
     int64_t last_auto_reset_unix_s;
     struct strv errors;  /* why it is in error; kept until a reset succeeds */
     char *planned_error; /* why the operation in progress is going to fail, or NULL */
+
+    /* The controller's, which finds everything about a partition without a search. */
+    struct controller_partition *previous, *next; /* in order of creation */
+    size_t changed_at;                            /* position among the unsaved ones, from 1; 0: saved */
+    size_t due_at;                                /* position in the due_queue, from 1; 0: not in it */
 };
 
 void controller_partition_free(struct controller_partition *entry);

@@ -37,6 +37,7 @@ void health_look(struct health *health, const struct faults *faults, int64_t now
 
     health->faults = faults;
     health->now_ms = now_ms;
+    health->is_new = true;
     health->next_ms = faults ? faults_next_ms(faults, now_ms) : -1;
     health->is_any = faults && faults_have_hardware(faults, now_ms);
     for (size_t c = 0; (was_any || health->is_any) && c < clusters->count; c++) {

@@ -72,8 +72,8 @@ static bool may_change(const struct controller *c, const struct vipu_clusters *c
 {
     size_t more = 0, before = reasons->count;
 
-    for (size_t i = 0; i < c->count; i++) {
-        char *why = c->list[i]->cluster ? why_not(c->list[i], clusters) : NULL;
+    CONTROLLER_EACH (entry, c) {
+        char *why = entry->cluster ? why_not(entry, clusters) : NULL;
 
         if (why && reasons->count - before < MAX_REASONS) {
             strv_push_take(reasons, why);
@@ -100,9 +100,7 @@ static const struct vipu_cluster *settle(struct controller *c, const struct vipu
 
 static void settle_all(struct controller *c, bool is_unplaced)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        struct controller_partition *entry = c->list[i];
-
+    CONTROLLER_EACH (entry, c) {
         if ((entry->cluster == NULL) == is_unplaced) {
             entry->cluster = settle(c, &entry->partition);
             assert(entry->cluster || is_unplaced);
@@ -115,6 +113,7 @@ bool controller_reconfigure(struct controller *c, const struct vipu_clusters *cl
 {
     if (!may_change(c, clusters, reasons))
         return false;
+    undo_log_clear(&c->undo);
     vipu_allocator_release(&c->allocator);
     c->clusters = clusters;
     vipu_allocator_init(&c->allocator, clusters);

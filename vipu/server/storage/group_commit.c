@@ -1,7 +1,10 @@
 #include "vipu/server/storage/group_commit.h"
 
 #include "base/core/mem.h"
+#include "base/io/log.h"
 #include "vipu/wire/grpc/grpc.h"
+
+#define RETRY_MS 1000
 
 /* A call whose change waits for the transaction and, if it has a partition's id, for the end of the
  * partition's operation. */
@@ -9,12 +12,15 @@ struct waiting {
     struct rpc *rpc;
     struct str reply;
     char *until;
+    bool is_saved;
 };
 
 struct group_commit {
     struct group_commit_owner owner;
     struct loop_timer commit;
     struct loop_timer step;
+    struct loop_timer retry; /* of what time has changed, while the storage cannot be written */
+    bool is_failing;
     struct waiting *waiting;
     size_t count;
 };
@@ -40,15 +46,29 @@ static void answer_one(const struct group_commit *c, struct waiting *waiting, co
     mem_free(waiting->until);
 }
 
-/* Calls that also wait for an operation stay, unless there is an error or the server stops. */
-static void answer_waiting(struct group_commit *c, const struct err *err, bool all)
+/* Calls that also wait for an operation stay, unless the server stops. */
+static void answer_saved(struct group_commit *c, bool all)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < c->count; i++) {
         const struct controller_partition *entry = held_of(c, c->waiting[i].until);
 
-        if (!err && !all && entry && controller_partition_is_under_way(entry))
+        c->waiting[i].is_saved = true;
+        if (!all && entry && controller_partition_is_under_way(entry))
+            c->waiting[kept++] = c->waiting[i];
+        else
+            answer_one(c, &c->waiting[i], NULL);
+    }
+    c->count = kept;
+}
+
+static void reject_unsaved(struct group_commit *c, const struct err *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->waiting[i].is_saved)
             c->waiting[kept++] = c->waiting[i];
         else
             answer_one(c, &c->waiting[i], err);
@@ -56,6 +76,28 @@ static void answer_waiting(struct group_commit *c, const struct err *err, bool a
     c->count = kept;
 }
 
+static void on_retry(struct loop_timer *timer);
+
+static void note_failure(struct group_commit *c, const struct err *err)
+{
+    c->owner.metrics->storage_failures++;
+    if (!c->is_failing)
+        log_error("changes are rejected until the storage can be written", KV("cause", err->msg));
+    c->is_failing = true;
+    loop_timer_start(c->owner.loop, &c->retry, RETRY_MS, on_retry);
+}
+
+static void note_success(struct group_commit *c)
+{
+    c->owner.metrics->storage_commits++;
+    if (c->is_failing)
+        log_info("the storage can be written again");
+    c->is_failing = false;
+    loop_timer_stop(&c->retry);
+}
+
+/* What cannot be saved is undone, and its callers hear why. What time has changed stays in memory: it would
+ * happen again after a restart. */
 static bool save(struct group_commit *c)
 {
     struct err err;
@@ -63,22 +105,29 @@ static bool save(struct group_commit *c)
     if (!controller_has_changes(c->owner.controller))
         return true;
     if (store_save(c->owner.store, c->owner.controller, &err)) {
-        c->owner.metrics->storage_commits++;
+        note_success(c);
         return true;
     }
-    answer_waiting(c, &err, true);
-    c->owner.on_failure(c->owner.failure_ctx, &err);
+    controller_undo(c->owner.controller);
+    note_failure(c, &err);
+    reject_unsaved(c, &err);
     return false;
+}
+
+void group_commit_flush(struct group_commit *c)
+{
+    if (save(c))
+        answer_saved(c, false);
+}
+
+static void on_retry(struct loop_timer *timer)
+{
+    group_commit_flush(CONTAINER_OF(timer, struct group_commit, retry));
 }
 
 static void on_commit(struct loop_timer *timer)
 {
-    struct group_commit *c = CONTAINER_OF(timer, struct group_commit, commit);
-
-    if (!save(c))
-        return;
-    answer_waiting(c, NULL, false);
-    group_commit_step(c);
+    group_commit_step(CONTAINER_OF(timer, struct group_commit, commit));
 }
 
 static void on_step(struct loop_timer *timer)
@@ -93,11 +142,10 @@ void group_commit_step(struct group_commit *c)
 {
     int64_t now = loop_now_ms(c->owner.loop), next;
 
+    group_commit_flush(c); /* a step makes requests final */
     c->owner.controller->unix_offset_ms = loop_unix_micros() / 1000 - loop_clock_ms();
     next = controller_step(c->owner.controller, now);
-    if (!save(c))
-        return;
-    answer_waiting(c, NULL, false);
+    group_commit_flush(c);
     if (next >= 0)
         loop_timer_start(c->owner.loop, &c->step, next - now, on_step);
     else
@@ -107,7 +155,7 @@ void group_commit_step(struct group_commit *c)
 void group_commit_reply_take(struct group_commit *c, struct rpc *rpc, const char *until, struct str *reply)
 {
     c->waiting = mem_grow(c->waiting, c->count + 1, sizeof(*c->waiting));
-    c->waiting[c->count++] = (struct waiting){rpc, *reply, mem_strdup(until)};
+    c->waiting[c->count++] = (struct waiting){.rpc = rpc, .reply = *reply, .until = mem_strdup(until)};
     *reply = (struct str){0};
     loop_timer_start(c->owner.loop, &c->commit, 0, on_commit);
 }
@@ -126,8 +174,9 @@ void group_commit_free(struct group_commit *c)
         return;
     loop_timer_stop(&c->commit);
     loop_timer_stop(&c->step);
-    if (save(c))
-        answer_waiting(c, NULL, true);
+    (void)save(c);
+    loop_timer_stop(&c->retry);
+    answer_saved(c, true);
     mem_free(c->waiting);
     mem_free(c);
 }

@@ -1,6 +1,9 @@
 /* Makes changes durable before their callers get a response: all changes of one turn of the loop share one
  * transaction, and the responses are sent after it. Also drives the controller's timers: does what is due,
- * saves it, and schedules the next step. */
+ * saves it, and schedules the next step.
+ *
+ * While the storage cannot be written, each change is undone and its caller hears why. Every further change
+ * tries again, and so does a timer while what time has changed is not saved. */
 #pragma once
 
 #include "base/core/err.h"
@@ -18,10 +21,6 @@ struct group_commit_owner {
     struct controller *controller;
     struct store *store;
     struct metrics *metrics;
-    /* Called if a change could not be written: the state in memory is newer than the one on disk, and the
-     * program has to end. */
-    void (*on_failure)(void *ctx, const struct err *err);
-    void *failure_ctx;
     void (*on_time)(void *ctx); /* called before the controller's step */
     void *time_ctx;
 };
@@ -30,9 +29,11 @@ struct group_commit *group_commit_new(const struct group_commit_owner *owner);
 /* Saves, and responds to all waiting calls. Accepts NULL. */
 void group_commit_free(struct group_commit *commit);
 
-/* Does what is due and schedules the next step. */
+/* Saves and responds now: required before the controller changes by anything but a request. */
+void group_commit_flush(struct group_commit *commit);
+/* Saves, does what is due, saves that, and schedules the next step. */
 void group_commit_step(struct group_commit *commit);
-/* Responds when the change is on disk and, if id is not NULL, when that partition's operation has ended. The
- * reply is moved in. */
+/* Responds when the change is on disk, or could not be saved, and, if id is not NULL, when that partition's
+ * operation has ended. The reply is moved in. */
 void group_commit_reply_take(struct group_commit *commit, struct rpc *rpc, const char *until,
                              struct str *reply);

@@ -3,97 +3,48 @@
 #include <sqlite3.h>
 
 #include "base/core/mem.h"
+#include "vipu/server/storage/store_file.h"
 #include "vipu/wire/messages/replies.h"
 
-#define SCHEMA_VERSION 2
 #define FLAG_DISABLE_AUTO_RESET 1
 #define FLAG_RELOCATABLE 2
 #define FLAG_FORCED 4
 
 struct store {
-    sqlite3 *db;
+    struct store_file file;
     sqlite3_stmt *put;
     sqlite3_stmt *drop;
+    bool is_incomplete; /* the next save has to write every partition */
 };
-
-static bool failed(struct store *store, const char *what, struct err *err)
-{
-    int code = sqlite3_errcode(store->db);
-
-    return err_set_code(err,
-                        code == SQLITE_BUSY || code == SQLITE_LOCKED ? ERR_BUSY
-                        : code == SQLITE_NOTADB                      ? ERR_INVALID
-                                                                     : ERR_IO,
-                        code, "%s: %s", what, sqlite3_errmsg(store->db));
-}
-
-static bool run(struct store *store, const char *sql, struct err *err)
-{
-    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(store, "storage", err);
-}
 
 static bool prepare(struct store *store, const char *sql, sqlite3_stmt **ret, struct err *err)
 {
-    return sqlite3_prepare_v2(store->db, sql, -1, ret, NULL) == SQLITE_OK || failed(store, "storage", err);
+    return sqlite3_prepare_v2(store->file.db, sql, -1, ret, NULL) == SQLITE_OK ||
+           store_file_failed(&store->file, err);
 }
 
-static bool schema_version(struct store *store, int *ret, struct err *err)
+static bool prepare_statements(struct store *store, struct err *err)
 {
-    sqlite3_stmt *query;
-    bool ok;
-
-    if (!prepare(store, "PRAGMA user_version", &query, err))
-        return false;
-    ok = sqlite3_step(query) == SQLITE_ROW;
-    if (ok)
-        *ret = sqlite3_column_int(query, 0);
-    else
-        failed(store, "storage", err);
-    sqlite3_finalize(query);
-    return ok;
-}
-
-/* A partition and its status are stored in their protobuf encoding, so that fields of later versions need no
- * new column. Format 1 had no status. */
-static const char *upgrade_from(int version)
-{
-    if (version == 1)
-        return "BEGIN; ALTER TABLE partitions ADD COLUMN status BLOB; PRAGMA user_version = 2; COMMIT";
-    return "CREATE TABLE IF NOT EXISTS partitions (id TEXT PRIMARY KEY, number INTEGER NOT NULL,"
-           " operation INTEGER NOT NULL, flags INTEGER NOT NULL, partition BLOB NOT NULL, status BLOB)"
-           " WITHOUT ROWID; PRAGMA user_version = 2";
-}
-
-static bool prepare_schema(struct store *store, struct err *err)
-{
-    int version;
-
-    if (!run(store,
-             "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-             "BEGIN EXCLUSIVE; COMMIT",
-             err) ||
-        !schema_version(store, &version, err))
-        return false;
-    if (version > SCHEMA_VERSION)
-        return err_set(err, ERR_INVALID,
-                       "storage: written by a newer vipu-server (format %d, supported up to %d)", version,
-                       SCHEMA_VERSION);
-    return run(store, upgrade_from(version), err) &&
-           prepare(store, "INSERT OR REPLACE INTO partitions VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &store->put,
-                   err) &&
+    return prepare(store,
+                   "INSERT OR REPLACE INTO partitions VALUES"
+                   " (?1, ?2, ?3, ?4, ?5, ?6, row_checksum(?1, ?2, ?3, ?4, ?5, ?6))",
+                   &store->put, err) &&
            prepare(store, "DELETE FROM partitions WHERE id = ?1", &store->drop, err);
+}
+
+static void finalize_statements(struct store *store)
+{
+    sqlite3_finalize(TAKE(store->put));
+    sqlite3_finalize(TAKE(store->drop));
 }
 
 struct store *store_open(const char *path, struct err *err)
 {
     struct store *store = NEW(struct store);
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
-    if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK)
-        failed(store, "open", err);
-    else if (prepare_schema(store, err))
+    if (store_file_open(&store->file, path, err) && prepare_statements(store, err))
         return store;
-    err_wrap(err, "%s", path);
+    err_wrap(err, "storage %s", path);
     store_close(store);
     return NULL;
 }
@@ -102,9 +53,8 @@ void store_close(struct store *store)
 {
     if (!store)
         return;
-    sqlite3_finalize(store->put);
-    sqlite3_finalize(store->drop);
-    sqlite3_close(store->db);
+    finalize_statements(store);
+    store_file_close(&store->file);
     mem_free(store);
 }
 
@@ -150,7 +100,7 @@ static bool read_row(sqlite3_stmt *row, struct controller_partition **ret, struc
     return false;
 }
 
-bool store_load(struct store *store, struct controller *controller, int64_t now_ms, struct err *err)
+static bool load(struct store *store, struct controller *controller, int64_t now_ms, struct err *err)
 {
     sqlite3_stmt *query;
     bool ok = true;
@@ -164,7 +114,7 @@ bool store_load(struct store *store, struct controller *controller, int64_t now_
         struct controller_partition *entry = NULL;
 
         if (step != SQLITE_ROW)
-            ok = failed(store, "storage", err);
+            ok = store_file_failed(&store->file, err);
         else
             ok = read_row(query, &entry, err) && controller_restore_take(controller, entry, now_ms, err);
     }
@@ -172,9 +122,14 @@ bool store_load(struct store *store, struct controller *controller, int64_t now_
     return ok;
 }
 
+bool store_load(struct store *store, struct controller *controller, int64_t now_ms, struct err *err)
+{
+    return load(store, controller, now_ms, err) || err_wrap(err, "storage %s", store->file.path);
+}
+
 static bool execute(struct store *store, sqlite3_stmt *statement, struct err *err)
 {
-    bool ok = sqlite3_step(statement) == SQLITE_DONE || failed(store, "storage", err);
+    bool ok = sqlite3_step(statement) == SQLITE_DONE || store_file_failed(&store->file, err);
 
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
@@ -201,6 +156,16 @@ static bool put(struct store *store, const struct controller *controller,
     return execute(store, store->put, err);
 }
 
+static bool write_all(struct store *store, const struct controller *controller, struct err *err)
+{
+    if (!store_file_run(&store->file, "DELETE FROM partitions", err))
+        return false;
+    CONTROLLER_EACH (entry, controller)
+        if (!put(store, controller, entry, err))
+            return false;
+    return true;
+}
+
 static bool write_changes(struct store *store, const struct controller *controller, struct err *err)
 {
     /* Removals first: an id may have been reused in the same turn. */
@@ -209,23 +174,70 @@ static bool write_changes(struct store *store, const struct controller *controll
         if (!execute(store, store->drop, err))
             return false;
     }
-    for (size_t i = 0; i < controller->count; i++)
-        if (controller->list[i]->is_changed && !put(store, controller, controller->list[i], err))
+    for (size_t i = 0; i < controller->changed_count; i++)
+        if (!put(store, controller, controller->changed[i], err))
             return false;
     return true;
 }
 
+/* SQLite may have rolled back already. */
+static void roll_back(struct store *store)
+{
+    struct err err;
+
+    if (!sqlite3_get_autocommit(store->file.db))
+        (void)!store_file_run(&store->file, "ROLLBACK", &err);
+}
+
+static bool transact(struct store *store, const struct controller *controller, struct err *err)
+{
+    roll_back(store);
+    if (store_file_run(&store->file, "BEGIN", err) &&
+        (store->is_incomplete ? write_all : write_changes)(store, controller, err) &&
+        store_file_run(&store->file, "COMMIT", err))
+        return true;
+    roll_back(store);
+    return false;
+}
+
+/* Somebody has deleted or moved the file. What it had is in memory. */
+static bool renew(struct store *store, struct err *err)
+{
+    finalize_statements(store);
+    store->is_incomplete = true;
+    return store_file_renew(&store->file, err) && prepare_statements(store, err);
+}
+
+/* A file that lost its name during the transaction does not keep what was written to it. */
+static bool write_durably(struct store *store, const struct controller *controller, struct err *err)
+{
+    bool is_usable = store->drop && store_file_is_in_place(&store->file);
+
+    if ((!is_usable && !renew(store, err)) || !transact(store, controller, err))
+        return false;
+    store->is_incomplete = !store_file_is_in_place(&store->file);
+    return !store->is_incomplete || err_set(err, ERR_IO, "it was deleted or moved");
+}
+
 bool store_save(struct store *store, struct controller *controller, struct err *err)
 {
-    struct err second;
-
-    if (!run(store, "BEGIN", err))
-        return false;
-    if (write_changes(store, controller, err) && run(store, "COMMIT", err)) {
-        controller_saved(controller);
-        return true;
+    if (!write_durably(store, controller, err)) {
+        err->kind = ERR_IO;
+        return err_wrap(err, "cannot write the storage %s", store->file.path);
     }
-    if (!run(store, "ROLLBACK", &second))
-        err_wrap(err, "rollback failed too");
-    return false;
+    controller_saved(controller);
+    return true;
+}
+
+bool store_check(const char *path, struct controller *controller, struct strv *problems)
+{
+    struct store store = {0};
+    struct err err = {0};
+
+    if (!store_file_inspect(&store.file, path, problems, &err))
+        strv_push(problems, err.msg);
+    else if (problems->count == 0 && store.file.format == STORE_FORMAT && !load(&store, controller, 0, &err))
+        strv_push(problems, err.msg);
+    store_file_close(&store.file);
+    return problems->count == 0;
 }

@@ -1,6 +1,8 @@
 /* The state machine on a clock of the test's own. */
 #include "lib/check.h"
 
+#include <time.h>
+
 #include "base/core/mem.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/controller.h"
@@ -82,6 +84,58 @@ TEST_F(bench, b, changes_are_reported_once)
     CHECK_STR_EQ(b->c.removed.items[0], "p");
 }
 
+/* Everything that a request may change, in one line per partition. */
+static char *describe(const struct bench *b)
+{
+    struct str out = {0};
+
+    CONTROLLER_EACH (entry, &b->c) {
+        str_addf(&out, "%s %d %d %lld %d %d %s", entry->partition.id, (int)entry->partition.ready_state,
+                 (int)entry->operation, (long long)entry->due_ms, entry->is_forced, (int)entry->auto_resets,
+                 entry->planned_error ? entry->planned_error : "-");
+        for (uint32_t i = 0; i < entry->partition.size; i++)
+            str_addf(&out, " %u/%u", entry->partition.ipus[i].domain_topology_id,
+                     entry->partition.ipus[i].topology_id);
+        str_addc(&out, '\n');
+    }
+    return str_take(&out);
+}
+
+TEST_F(bench, b, what_cannot_be_saved_is_undone)
+{
+    AUTO(mem) char *before = NULL;
+    AUTO(mem) char *after = NULL;
+
+    set_up(b, "{create-ms: 0, remove-ms: 5, reset-ms: 5, clusters: [{id: a}]}");
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    CHECK_OK(create(b, "q", 8, 0), b->err);
+    controller_step(&b->c, 0);
+    controller_saved(&b->c);
+    before = describe(b);
+    CHECK_OK(create(b, "r", 16, 10), b->err);
+    CHECK_OK(controller_reset(&b->c, "p", false, 10, &b->err), b->err);
+    CHECK_OK(controller_remove(&b->c, "p", false, 11, &b->err), b->err);
+    CHECK_OK(controller_remove(&b->c, "p", true, 12, &b->err), b->err);
+    CHECK_OK(controller_remove(&b->c, "r", true, 12, &b->err), b->err);
+    controller_undo(&b->c);
+    after = describe(b);
+    CHECK_STR_EQ(after, before);
+    CHECK(!controller_has_changes(&b->c));
+    CHECK_INT_EQ(controller_step(&b->c, 100), -1);
+    CHECK_OK(create(b, "r", 32, 100), b->err); /* its IPUs and its id are free */
+}
+
+/* The flag alone is a change, too: the caller was told that the removal is forced. */
+TEST_F(bench, b, force_is_saved)
+{
+    set_up(b, "{create-ms: 0, remove-ms: 50, clusters: [{id: a}]}");
+    CHECK_OK(create(b, "p", 4, 0), b->err);
+    CHECK_OK(controller_remove(&b->c, "p", false, 0, &b->err), b->err);
+    controller_saved(&b->c);
+    CHECK_OK(controller_remove(&b->c, "p", true, 1, &b->err), b->err);
+    CHECK(controller_has_changes(&b->c));
+}
+
 TEST_F(bench, b, every_reason_at_once)
 {
     set_up(b, "clusters: [{id: a}]");
@@ -103,10 +157,10 @@ static void check_books(const struct bench *b)
 {
     uint64_t seen[3] = {0};
 
-    for (size_t i = 0; i < b->c.count; i++) {
-        const struct vipu_partition *p = &b->c.list[i]->partition;
+    CONTROLLER_EACH (entry, &b->c) {
+        const struct vipu_partition *p = &entry->partition;
 
-        CHECK(map_get(&b->c.by_id, p->id) == b->c.list[i]);
+        CHECK(map_get(&b->c.by_id, p->id) == entry);
         for (uint32_t k = 0; k < p->size; k++) {
             uint64_t bit = (uint64_t)1 << p->ipus[k].topology_id;
 
@@ -146,6 +200,18 @@ static void random_faults(struct faults *faults, uint64_t *seed)
     faults->linger_ms = next_random(seed) % 3 ? 0 : (uint32_t)(next_random(seed) % 40);
 }
 
+static void check_undone(struct bench *b, const char *saved, bool is_checked)
+{
+    AUTO(mem) char *after = NULL;
+
+    controller_undo(&b->c);
+    after = describe(b);
+    if (is_checked) {
+        CHECK_STR_EQ(after, saved);
+        CHECK(!controller_has_changes(&b->c));
+    }
+}
+
 /* Whatever fails and comes back, and however requests are mixed: no IPU in two partitions, nothing leaks, and
  * in the end nothing is under way. */
 TEST_F(bench, b, random_requests_and_faults_keep_the_books)
@@ -156,6 +222,8 @@ TEST_F(bench, b, random_requests_and_faults_keep_the_books)
     uint64_t seed = 3;
     int64_t now = 0;
     unsigned states[8][8] = {0};
+    AUTO(mem) char *saved_state = NULL;
+    bool check_undo = false; /* only requests since the last save */
 
     set_up(
         b,
@@ -170,7 +238,7 @@ TEST_F(bench, b, random_requests_and_faults_keep_the_books)
         r.disable_auto_reset = next_random(&seed) % 4 == 0;
         if (round == 5000)
             faults.hardware_count = faults.partition_count = 3; /* a quarter of it runs without faults */
-        switch (next_random(&seed) % 6) {
+        switch (next_random(&seed) % 8) {
         case 0:
         case 1:
             strv_release(&b->problems);
@@ -189,25 +257,36 @@ TEST_F(bench, b, random_requests_and_faults_keep_the_books)
             if (next_random(&seed) % 10 == 0) {
                 random_faults(&faults, &seed);
                 fail(b, &faults, now);
+                check_undo = false;
             }
+            break;
+        case 5:
+            check_undone(b, saved_state, check_undo);
+            break;
+        case 6:
+            controller_saved(&b->c);
+            mem_free(saved_state);
+            saved_state = describe(b);
+            check_undo = true;
             break;
         default:
             controller_step(&b->c, now);
+            check_undo = false;
         }
         check_books(b);
-        for (size_t i = 0; i < b->c.count; i++)
-            states[b->c.list[i]->partition.ready_state][b->c.list[i]->operation]++;
+        CONTROLLER_EACH (entry, &b->c)
+            states[entry->partition.ready_state][entry->operation]++;
     }
     for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
         next = controller_step(&b->c, now);
-    for (size_t i = 0; i < b->c.count; i++)
-        CHECK(!controller_partition_is_under_way(b->c.list[i]));
+    CONTROLLER_EACH (entry, &b->c)
+        CHECK(!controller_partition_is_under_way(entry));
     CHECK(states[VIPU_READY_ERROR][VIPU_OPERATION_IDLE] && states[VIPU_READY_ERROR][VIPU_OPERATION_FAILED] &&
           states[VIPU_READY_REMOVED][VIPU_OPERATION_IDLE] &&
           states[VIPU_READY_PENDING][VIPU_OPERATION_RESETTING]);
     controller_set_faults(&b->c, NULL, now);
     while (b->c.count > 0) {
-        CHECK_OK(controller_remove(&b->c, b->c.list[0]->partition.id, true, now, &b->err), b->err);
+        CHECK_OK(controller_remove(&b->c, b->c.first->partition.id, true, now, &b->err), b->err);
         now += 100;
         controller_step(&b->c, now);
     }
@@ -377,6 +456,55 @@ TEST_F(bench, b, a_controller_that_forgets)
     CHECK_INT_EQ(b->c.count, 0);
     CHECK_INT_EQ(b->c.removed.count, 2);
     CHECK_OK(create(b, "p", 16, 1), b->err);
+}
+
+static void fill(struct bench *b, unsigned from, unsigned count)
+{
+    for (unsigned i = from; i < count; i++) {
+        AUTO(mem) char *id = mem_printf("p%u", i);
+        CHECK_OK(create(b, id, 1, 0), b->err);
+        if (i % 100 == 99) {
+            controller_step(&b->c, 0);
+            controller_saved(&b->c);
+        }
+    }
+}
+
+/* Microseconds of processor time for one partition that comes and goes. */
+static double cost_of_change(struct bench *b)
+{
+    struct timespec begin, end;
+    const int rounds = 2000;
+
+    CHECK_INT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin), 0);
+    for (int i = 0; i < rounds; i++) {
+        AUTO(mem) char *id = mem_printf("p%d", i % 500);
+
+        CHECK_OK(controller_remove(&b->c, id, false, 0, &b->err), b->err);
+        controller_saved(&b->c);
+        controller_step(&b->c, 0);
+        CHECK(controller_has_changes(&b->c));
+        controller_saved(&b->c);
+        CHECK_OK(create(b, id, 1, 0), b->err);
+        controller_step(&b->c, 0);
+        controller_saved(&b->c);
+    }
+    CHECK_INT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end), 0);
+    return ((double)(end.tv_sec - begin.tv_sec) * 1e6 + (double)(end.tv_nsec - begin.tv_nsec) / 1e3) / rounds;
+}
+
+/* Where it walked all partitions, 60,000 of them cost 60 times as much as 1,000. */
+TEST_F(bench, b, a_change_costs_the_same_with_many_partitions)
+{
+    double few, many;
+
+    set_up(b, "{create-ms: 0, remove-ms: 0, clusters: [{id: a, ipulink-domains: 1000}]}");
+    fill(b, 0, 1000);
+    few = cost_of_change(b);
+    fill(b, 1000, 60000);
+    many = cost_of_change(b);
+    if (many > 10 * few + 10)
+        CHECK_FAIL("%.1f us with 1,000 partitions, %.1f us with 60,000", few, many);
 }
 
 static struct controller_partition *saved(const char *id, uint32_t first)

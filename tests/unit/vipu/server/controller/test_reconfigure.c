@@ -65,9 +65,7 @@ static void check_taken(const struct bench *b)
         const struct vipu_cluster *cluster = &b->c.clusters->items[k];
         uint64_t taken = 0;
 
-        for (size_t i = 0; i < b->c.count; i++) {
-            const struct controller_partition *entry = b->c.list[i];
-
+        CONTROLLER_EACH (entry, &b->c) {
             for (uint32_t n = 0; entry->cluster == cluster && n < entry->partition.size; n++) {
                 uint64_t bit = (uint64_t)1 << entry->partition.ipus[n].topology_id;
 
@@ -84,9 +82,7 @@ static char *describe(const struct bench *b)
 {
     struct str out = {0};
 
-    for (size_t i = 0; i < b->c.count; i++) {
-        const struct controller_partition *entry = b->c.list[i];
-
+    CONTROLLER_EACH (entry, &b->c) {
         str_addf(&out, "%s %s", entry->partition.id, entry->partition.allocation_id);
         for (uint32_t n = 0; entry->cluster && n < entry->partition.size; n++)
             str_addf(&out, " %s %s %u", machine_of(entry, n)->name, machine_of(entry, n)->ipuof_ip,
