@@ -282,7 +282,7 @@ static void on_tidy(struct loop_timer *timer)
 {
     struct app *app = CONTAINER_OF(timer, struct app, tidy);
 
-    malloc_trim_unused();
+    mem_trim();
     loop_timer_start(app->loop, &app->tidy, TIDY_MS, on_tidy);
 }
 

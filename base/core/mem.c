@@ -1,6 +1,7 @@
 #include "base/core/mem.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +87,11 @@ char *mem_printf(const char *fmt, ...)
 void mem_free(void *ptr)
 {
     free(ptr);
+}
+
+void mem_trim(void)
+{
+    (void)malloc_trim(0);
 }
 
 void mem_set_str(char **slot, const char *value)

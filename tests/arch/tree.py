@@ -78,9 +78,9 @@ PURE = re.compile(
     r"""(__)?(mem(cpy|move|set|cmp|chr|mem|rchr)|explicit_bzero
       |str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|chrnul|rchr|str|spn|cspn|pbrk|error_r|tol|toul|toll|toull|tod)
       |rawmemchr|v?snprintf|abs|labs|qsort|bsearch|ffs|isoc99_sscanf|sigabbrev_np
-      |calloc|aligned_alloc|realloc|free|write|close|hton[ls]|ntoh[ls]|inet_[pn]to[pn])(_chk)?
+      |calloc|aligned_alloc|realloc|free|malloc_trim|write|close|hton[ls]|ntoh[ls]|inet_[pn]to[pn])(_chk)?
       |abort|__assert_fail|__errno_location|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__popcount[ds]i2|__ctype_(b|tolower|toupper)_loc
-      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+|(de|in)flate(End|Init2?_)?|protobuf_c_\w+|(virmgrpc|ipuoperator)__\w+""",
+      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+|(de|in)flate(End|Init2?_)?|protobuf_c_\w+|(virmgrpc|ipuoperator|grpc__health)__\w+""",
     re.VERBOSE,
 )
 

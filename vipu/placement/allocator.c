@@ -83,32 +83,56 @@ struct vipu_usage vipu_allocator_usage(const struct vipu_allocator *a, const str
     return room;
 }
 
+/* What the candidates of a request have together. */
+struct room {
+    uint32_t total, free;
+    uint32_t largest, largest_ever; /* of the partitions that fit now, and without all others */
+    bool fits_ever;
+};
+
 /* Failures are as frequent as successes on a full machine, so this does not look at each domain. */
-static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
+static struct room room_for(const struct vipu_allocator *a, const struct vipu_requirements *r)
 {
-    uint32_t total = 0, free = 0, largest = 0;
     struct vipu_candidate candidate;
-    AUTO(str) struct str wanted = {0};
-    struct err room;
+    struct room room = {0};
+    struct vipu_place place;
 
     for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);) {
         const struct vipu_allocation_state *state =
             allocation_state_of(a, candidate.cluster, candidate.allocation);
-        uint32_t here = vipu_blocks_largest(&state->blocks);
+        uint32_t now = vipu_blocks_largest(&state->blocks), ever = vipu_blocks_largest(&state->whole);
 
-        total += state->total;
-        free += vipu_blocks_free(&state->blocks);
-        largest = here > largest ? here : largest;
+        room.total += state->total;
+        room.free += vipu_blocks_free(&state->blocks);
+        room.largest = now > room.largest ? now : room.largest;
+        room.largest_ever = ever > room.largest_ever ? ever : room.largest_ever;
+        room.fits_ever = room.fits_ever || vipu_blocks_find(&state->whole, r->size, r->num_ilds, &place);
     }
+    return room;
+}
+
+static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
+{
+    struct room room = room_for(a, r);
+    AUTO(str) struct str wanted = {0};
+
     (void)str_add_count(&wanted, r->size, "IPU", NULL);
     (void)str_adds(&wanted, " over ");
     (void)str_add_count(&wanted, r->num_ilds, "IPU-Link domain", NULL);
-    err_set(err, ERR_BUSY, "not enough free IPUs: %s requested", str_text(&wanted));
-    room = *err;
-    if (largest >= r->size)
-        return err_set(err, ERR_BUSY, "%s; they fit over another number of domains, %u of %u free", room.msg,
-                       free, total);
-    return err_set(err, ERR_BUSY, "%s, %u of %u free, largest block %u", room.msg, free, total, largest);
+    if (!room.fits_ever && room.largest_ever >= r->size)
+        return err_set(err, ERR_INVALID,
+                       "%s can never fit: they fit over another number of domains, %u IPUs in all",
+                       str_text(&wanted), room.total);
+    if (!room.fits_ever)
+        return err_set(err, ERR_INVALID, "%s can never fit: %u IPUs in all, largest block %u",
+                       str_text(&wanted), room.total, room.largest_ever);
+    if (room.largest >= r->size)
+        return err_set(err, ERR_BUSY,
+                       "not enough free IPUs: %s requested; they fit over another number of domains, %u of "
+                       "%u free",
+                       str_text(&wanted), room.free, room.total);
+    return err_set(err, ERR_BUSY, "not enough free IPUs: %s requested, %u of %u free, largest block %u",
+                   str_text(&wanted), room.free, room.total, room.largest);
 }
 
 /* ---- find ---- */

@@ -52,8 +52,9 @@ void vipu_placement_release(struct vipu_placement *placement);
  * if nothing is. */
 bool vipu_allocator_check(const struct vipu_allocator *a, const struct vipu_requirements *r,
                           struct strv *problems);
-/* For requirements that passed every check. ERR_BUSY says what is free, or which listed IPU is not. Listed
- * IPUs may have failed: listing an IPU asks for exactly that one. */
+/* For requirements that passed every check. ERR_BUSY says what is free, or which listed IPU is not;
+ * ERR_INVALID that they would not fit into empty clusters either. Listed IPUs may have failed: listing an IPU
+ * asks for exactly that one. */
 MUST_USE bool vipu_allocator_find(const struct vipu_allocator *a, const struct vipu_requirements *r,
                                   struct vipu_placement *ret, struct err *err);
 /* Takes these IPUs, failed ones too. False if one does not exist or is taken already; then nothing is taken.

@@ -50,14 +50,20 @@ void vipu_ledger_init(struct vipu_ledger *ledger, const struct vipu_cluster *clu
     for (size_t a = 0; a < allocation_count; a++)
         allocation_state_init(&ledger->allocations[a], cluster->allocations[a].usable, domains);
     refresh(ledger, 0, domains);
-    for (size_t a = 0; a < allocation_count; a++)
-        ledger->allocations[a].total = vipu_blocks_free(&ledger->allocations[a].blocks);
+    for (size_t a = 0; a < allocation_count; a++) {
+        struct vipu_allocation_state *state = &ledger->allocations[a];
+
+        state->whole = vipu_blocks_copy(&state->blocks);
+        state->total = vipu_blocks_free(&state->whole);
+    }
 }
 
 void vipu_ledger_release(struct vipu_ledger *ledger)
 {
-    for (size_t a = 0; ledger->cluster && a < ledger->cluster->allocation_count; a++)
+    for (size_t a = 0; ledger->cluster && a < ledger->cluster->allocation_count; a++) {
         vipu_blocks_release(&ledger->allocations[a].blocks);
+        vipu_blocks_release(&ledger->allocations[a].whole);
+    }
     mem_free(ledger->taken);
     mem_free(ledger->failed);
     mem_free(ledger->allocations);

@@ -13,6 +13,7 @@
 /* The part of the cluster that an allocation has. */
 struct vipu_allocation_state {
     struct vipu_blocks blocks; /* its free IPUs; its domain 0 is domain `first` of the cluster */
+    struct vipu_blocks whole;  /* all of its IPUs, taken, failed or free */
     size_t first;
     uint32_t total; /* IPUs */
 };

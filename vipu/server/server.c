@@ -17,6 +17,7 @@
 #include "vipu/wire/grpc/grpc_server.h"
 #include "vipu/wire/transport/tls_context.h"
 
+#define TIDY_MS 2000
 #define OTHER_DESCRIPTORS 320u /* storage, signals, and the connections of the admin endpoint */
 
 struct server {
@@ -32,6 +33,7 @@ struct server {
     struct grpc_server *grpc;
     struct admin *admin; /* NULL when it is off */
     struct faults_admin faults;
+    struct loop_timer tidy;
     bool is_ending;
     bool failed;
 };
@@ -112,6 +114,8 @@ static bool start_service(struct server *server, struct err *err)
         .max_connections = limits->connections,
         .max_calls = limits->calls,
         .max_unsent = limits->unread_bytes,
+        .max_memory = limits->buffered_bytes,
+        .stall_ms = limits->stall_ms,
     };
 
     allow_connections(limits->connections);
@@ -131,6 +135,15 @@ static bool start_service(struct server *server, struct err *err)
              KVF("partitions", "%zu", server->controller.count));
     warn_of_cleartext(&server->config);
     return true;
+}
+
+/* Memory that a flood of calls has taken is not kept. */
+static void on_tidy(struct loop_timer *timer)
+{
+    struct server *server = CONTAINER_OF(timer, struct server, tidy);
+
+    mem_trim();
+    loop_timer_start(server->loop, &server->tidy, TIDY_MS, on_tidy);
 }
 
 static bool start(struct server *server, struct err *err)
@@ -220,6 +233,7 @@ static void on_reload(void *ctx, int signum)
 static void stop(struct server *server)
 {
     server->is_ending = true;
+    loop_timer_stop(&server->tidy);
     admin_free(server->admin); /* runs the loop once more, so everything else still exists */
     /* Calls that wait for a transaction get their response first: their change is saved, or they learn that
      * it is lost. */
@@ -247,6 +261,7 @@ bool server_run(const struct setup_source *source, struct setup *setup_take)
     loop_on_signal(server.loop, SIGTERM, on_end, &server);
     loop_on_signal(server.loop, SIGINT, on_end, &server);
     loop_on_signal(server.loop, SIGHUP, on_reload, &server);
+    loop_timer_start(server.loop, &server.tidy, TIDY_MS, on_tidy);
     if (start(&server, &err)) {
         loop_run(server.loop);
     } else {

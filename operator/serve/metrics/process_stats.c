@@ -1,7 +1,6 @@
 #include "operator/serve/metrics/process_stats.h"
 
 #include <dirent.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -50,9 +49,4 @@ struct process_stats process_stats_read(void)
 {
     return (struct process_stats){
         .cpu_s = cpu_used(), .resident_bytes = resident(), .open_fds = descriptors()};
-}
-
-void malloc_trim_unused(void)
-{
-    (void)malloc_trim(0);
 }

@@ -1,5 +1,4 @@
-/* CPU time, memory and file descriptors of this process; 0 if unreadable. And the release of unused memory.
- */
+/* CPU time, memory and file descriptors of this process; 0 if unreadable. */
 #pragma once
 
 #include <stdint.h>
@@ -11,5 +10,3 @@ struct process_stats {
 };
 
 struct process_stats process_stats_read(void);
-/* Returns freed memory to the system: a burst of jobs must not hold it until the next start. */
-void malloc_trim_unused(void);

@@ -40,6 +40,14 @@ static void on_gone(void *ctx, struct grpc_server_conn *conn)
     grpc_server_conn_free(conn);
 }
 
+static bool on_no_room(void *ctx, const struct grpc_server_conn *conn, size_t bytes)
+{
+    struct world *world = ctx;
+
+    assert(conn == world->conn && bytes > 0);
+    return false;
+}
+
 /* The half of them while the connection may still be there. */
 static void answer_held(struct world *world, size_t keep)
 {
@@ -50,10 +58,15 @@ static void answer_held(struct world *world, size_t keep)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static struct loop *loop;
-    static const struct grpc_server_options options = {
-        .max_request = 1 << 10, .max_connections = 1, .max_calls = 10, .max_unsent = 1 << 12};
+    static const struct grpc_server_options options = {.max_request = 1 << 10,
+                                                       .max_connections = 1,
+                                                       .max_calls = 10,
+                                                       .max_unsent = 1 << 12,
+                                                       .stall_ms = 10000};
     struct world world = {.loop = loop = loop ? loop : loop_new()};
-    const struct grpc_server_conn_owner owner = {&options, loop, on_call, &world, on_gone, &world};
+    struct grpc_server_memory memory = {.max = 1 << 13};
+    const struct grpc_server_conn_owner owner = {&options, loop,       on_call, &world,
+                                                 &memory,  on_no_room, on_gone, &world};
     AUTO(str) struct str wire = {0};
     int fds[2];
 
@@ -68,5 +81,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (world.conn)
         on_gone(&world, world.conn);
     answer_held(&world, 0);
+    assert(memory.used == 0);
     return 0;
 }

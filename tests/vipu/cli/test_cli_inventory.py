@@ -98,7 +98,7 @@ def test_free_ipus(serve, vipu):
     for kind in ("allocation", "cluster"):
         lost = vipu(port, "get", kind, "nowhere")
         assert (lost.returncode, lost.stderr) == (
-            1, f'get {kind} (nowhere): failed: allocation "nowhere" not found\n')
+            1, f'get {kind} (nowhere): failed: {kind} "nowhere" not found\n')
 
 
 def test_users_see_what_is_theirs(serve, vipu):

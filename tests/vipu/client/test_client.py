@@ -193,7 +193,7 @@ def answers(*pieces, count=1):
     ([lambda s: rawh2.headers(s, rawh2.OPEN),
       lambda s: rawh2.frame(rawh2.DATA, rawh2.message(b""), rawh2.END_STREAM, s)], "io", 2, True, "without a gRPC"),
     # A good status, and a body that is none.
-    ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "0")], end=True)], "io", 13, True, "empty response"),
+    ([lambda s: rawh2.headers(s, rawh2.OPEN + [("grpc-status", "0")], end=True)], "io", 13, True, "incomplete message"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN), lambda s: rawh2.frame(rawh2.DATA, b"\x00\xff\xff\xff\xff", stream=s),
       lambda s: rawh2.headers(s, [("grpc-status", "0")], end=True)], "io", 13, True, "expected 4294967295"),
     ([lambda s: rawh2.headers(s, rawh2.OPEN), lambda s: rawh2.frame(rawh2.DATA, b"\x01\x00\x00\x00\x00", stream=s),

@@ -65,10 +65,10 @@ def test_what_is_no_http2(server, others, bytes_):
 
 
 @pytest.mark.parametrize("changes, body, wanted", [
-    ({":method": "GET"}, rawh2.message(b""), b"415"),
+    ({":method": "GET"}, rawh2.message(b""), b"405"),
     ({"content-type": "text/html"}, rawh2.message(b""), b"415"),
     ({":path": "/" + "x" * 120}, rawh2.message(b""), b"12"),
-    ({}, b"", b"3"), ({}, b"\0\0\0\0", b"3"), ({}, b"\1\0\0\0\0", b"3"), ({}, b"\0\0\0\0\x09abc", b"3"),
+    ({}, b"", b"3"), ({}, b"\0\0\0\0", b"3"), ({}, b"\0\0\0\0\x09abc", b"3"),
     ({}, rawh2.message(b"") * 2, b"3"), ({}, rawh2.message(b"\xff"), b"3"),
 ])
 def test_calls_that_are_none(server, others, changes, body, wanted):
@@ -120,7 +120,7 @@ def test_replies_that_are_never_read(serve, dial):
     server = serve("clusters: [{id: cl1, ipulink-domains: 16}]")
     reply = sum(len(key) + len(value) for ipus in dial(server.target).attributes().values()
                 for attributes in ipus.values() for key, value in attributes.items())
-    calls = (64 << 20) // reply + 20
+    calls = (16 << 20) // reply + 20
     assert calls < 1000, "more could not be in flight"
     peer = Raw(server.port, greet=False)
     peer.send(rawh2.PREFACE, rawh2.settings((4, 0), (1, 0)))  # no window, and headers as literals
@@ -134,7 +134,6 @@ def test_replies_that_are_never_read(serve, dial):
 
 def test_more_connections_than_the_limit(server, others):
     peers = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
-    # Those that say nothing hold no place for long: here, until they are closed.
     assert others.version() == "1.18.0"
     for peer in peers:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

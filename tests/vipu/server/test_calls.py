@@ -118,10 +118,16 @@ def test_free_ipus(quick):
 
 def test_free_ipus_of_another_number_of_domains(serve, dial):
     client = dial(serve("create-ms: 0\nclusters: [{id: small, ipulink-domains: 2, agents: 4}]").target)
-    reason = rejected(grpc.StatusCode.RESOURCE_EXHAUSTED, client.create, "p1", 16)
-    assert reason == ("not enough free IPUs: 16 IPUs over 1 IPU-Link domain requested; "
-                      "they fit over another number of domains, 16 of 16 free")
+    reason = rejected(grpc.StatusCode.INVALID_ARGUMENT, client.create, "p1", 16)
+    assert reason == ("16 IPUs over 1 IPU-Link domain can never fit: they fit over another number of domains, "
+                      "16 IPUs in all")
     client.create("p1", 16, num_ipulink_segments=2, num_gcds=2)
+
+
+def test_what_can_never_fit(quick):
+    """It is not called a lack of free IPUs, for which a client would wait."""
+    reason = rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", 128, num_gcds=2)
+    assert reason == "128 IPUs over 2 IPU-Link domains can never fit: 64 IPUs in all, largest block 64"
 
 
 def test_every_reason_at_once(quick):
@@ -268,4 +274,7 @@ def test_large_requests(quick):
 
 def test_an_unknown_method(quick):
     call = quick.channel.unary_unary("/virmgrpc.UserService/Nothing")
-    rejected(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
+    reason = rejected(grpc.StatusCode.UNIMPLEMENTED, call, b"", timeout=DEADLINE_S)
+    assert reason == 'unknown method "/virmgrpc.UserService/Nothing"'
+    reason = rejected(grpc.StatusCode.UNIMPLEMENTED, quick.channel.unary_unary("/" + "x" * 300), b"", timeout=DEADLINE_S)
+    assert reason == "unknown method: its name is longer than 256 bytes"

@@ -8,8 +8,10 @@ import subprocess
 import grpc
 import pytest
 
+import rawh2
 from generic import version_by, version_of
 from programs import DEADLINE_S, ROOT, program, run_program, until
+from test_abuse import Raw
 
 
 def server(*words):
@@ -172,11 +174,14 @@ def test_limits_are_kept(serve, dial):
 
 
 def test_one_connection_too_many(serve):
-    """It is closed at once, and the log says so, but not for each of a crowd."""
-    server = serve("limits: {connections: 2}\nclusters: [{id: a}]")
-    kept = [socket.create_connection(("127.0.0.1", server.port), DEADLINE_S) for _ in range(2)]
-    for sock in kept:
-        assert sock.recv(1)
+    """It is closed at once when all others are in use, and the log says so, but not for each of a crowd."""
+    server = serve("limits: {connections: 2}\nfaults: {stall: true}\nclusters: [{id: a}]")
+    kept = [Raw(server.port) for _ in range(2)]
+    for peer in kept:
+        peer.call(1)
+        peer.send(rawh2.frame(rawh2.PING, b"12345678"))
+        while peer.frame()[:2] != (rawh2.PING, rawh2.ACK):
+            pass
     for _ in range(20):
         try:
             with socket.create_connection(("127.0.0.1", server.port), DEADLINE_S) as sock:
@@ -184,8 +189,8 @@ def test_one_connection_too_many(serve):
         except ConnectionResetError:  # with the first word or before it
             pass
     assert 1 <= server.log().count("connection rejected: ") < 20
-    for sock in kept:
-        sock.close()
+    for peer in kept:
+        peer.sock.close()
 
 
 def test_idle_connections_are_evicted(serve, dial):

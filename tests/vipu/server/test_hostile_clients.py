@@ -130,12 +130,15 @@ def test_breaches_of_one_request(server, others, pairs):
     assert ends == {1: RST_STREAM, 3: HEADERS}
 
 
-@pytest.mark.parametrize("timeout", ["", "x", "S", "-1S", "1", "99999999H", "999999999S", "1h", "0n", "1.5S"])
-def test_timeouts_that_are_none(server, others, timeout):
-    """The deadline is the client's affair: whatever it says of it, it is answered."""
+@pytest.mark.parametrize("timeout, status", [
+    ("99999999H", b"0"), ("1M", b"0"), ("100S", b"0"), ("00100000m", b"0"), ("10000000u", b"0"), ("0n", b"4"), ("", b"3"),
+    ("x", b"3"), ("S", b"3"), ("-1S", b"3"), ("1", b"3"), ("999999999S", b"3"), ("1h", b"3"), ("1.5S", b"3")])
+def test_timeouts(server, others, timeout, status):
+    """grpc/grpc, doc/PROTOCOL-HTTP2.md: at most eight digits and one of six units. A deadline that has passed already is
+    as good as none of the work."""
     peer = Raw(server.port)
     peer.call(1, CALL + [("grpc-timeout", timeout)])
-    assert b"\x010" in peer.answer(1)
+    assert b"\x01" + status in peer.answer(1)
 
 
 def test_a_request_byte_by_byte(server, others):
@@ -184,18 +187,26 @@ class Gatherer(Raw):
 
 
 def test_requests_that_never_end(server, others):
-    """Each is smaller than it may be; together they are more than one connection may have begun."""
+    """Each is smaller than it may be; together they are more than one connection may have begun, and more than all."""
     peers = [Gatherer(server.port) for _ in range(4)]
+    cut_off = 0
     for peer in peers:
-        for stream in range(1, 101, 2):
-            peer.begin(stream, 60)
+        try:
+            for stream in range(1, 101, 2):
+                peer.begin(stream, 60)
+        except ENDS:
+            cut_off += 1
     assert others.version() == "1.18.0"
     assert others.status("p1").ready_state == pb.PS_ACTIVE
-    assert is_sanitized(server.process) or resident_mib(server) < 150
+    assert is_sanitized(server.process) or resident_mib(server) < 80
     for peer in peers:
-        assert b"\x018" in peer.answer(99)
-        peer.send(frame(DATA, b"", END_STREAM, 1))
-        assert b"\x013" in peer.answer(1)  # it was taken, and is no message
+        try:
+            assert b"\x018" in peer.answer(99)
+            peer.send(frame(DATA, b"", END_STREAM, 1))
+            assert b"\x013" in peer.answer(1)  # it was taken, and is no message
+        except ENDS:
+            cut_off += 1
+    assert cut_off < len(peers)
 
 
 def test_more_calls_than_may_be_in_flight(server, others):

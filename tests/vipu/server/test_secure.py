@@ -155,8 +155,8 @@ def test_users_of_one_allocation_trust_each_other(serve, dial, tmp_path):
 
 def test_a_partition_cannot_span_allocations(alice):
     """"a partition cannot span allocations" [D]: eight IPUs are free for alice, in two allocations."""
-    code, _ = rejected(alice.create, "p", 8)
-    assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    code, text = rejected(alice.create, "p", 8)
+    assert code == grpc.StatusCode.INVALID_ARGUMENT and "can never fit: 4 IPUs in all" in text
     alice.create("p", 4)
     alice.create("q", 4)
 

@@ -78,6 +78,17 @@ void extension_put_clusters(const struct vipu_clusters *clusters, const struct u
         put_cluster(&clusters->items[c], user, out);
 }
 
+/* As the list of clusters says it. */
+static bool sees_cluster(const struct vipu_clusters *clusters, const struct user *user, const char *id)
+{
+    const struct vipu_cluster *cluster = vipu_clusters_find(clusters, id);
+    bool is_seen = false;
+
+    for (size_t d = 0; cluster && d < cluster->domain_count; d++)
+        is_seen = is_seen || seen_of(cluster, user, d);
+    return is_seen;
+}
+
 /* The named allocation, and its cluster. NULL with err. */
 static const struct vipu_allocation *meant_by(const struct controller *c, const struct user *user,
                                               const struct wire_place *place,
@@ -90,8 +101,11 @@ static const struct vipu_allocation *meant_by(const struct controller *c, const 
         err_set(err, ERR_INVALID, "a cluster or an allocation is required");
         return NULL;
     }
-    if (!tenancy_check_allocation(c, user, id, err))
+    if (!tenancy_check_allocation(c, user, id, err)) {
+        if (!*place->allocation_id && !sees_cluster(c->clusters, user, id))
+            err_set(err, ERR_NOT_FOUND, "cluster \"%s\" not found", id);
         return NULL;
+    }
     allocation = vipu_clusters_allocation(c->clusters, id, ret_cluster);
     if (*place->cluster_id && !str_eq(place->cluster_id, (*ret_cluster)->id)) {
         err_set(err, ERR_INVALID, "allocation \"%s\" is part of cluster \"%s\", not of \"%s\"", id,

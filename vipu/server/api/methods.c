@@ -15,6 +15,8 @@
 #include "vipu/server/controller/tenancy.h"
 #include "vipu/server/storage/group_commit.h"
 #include "vipu/wire/grpc/grpc.h"
+#include "vipu/wire/grpc/request.h"
+#include "vipu/wire/messages/health.h"
 #include "vipu/wire/messages/replies.h"
 #include "vipu/wire/messages/requests.h"
 
@@ -244,6 +246,26 @@ static bool get_capacity(struct methods *m, struct rpc *rpc, struct slice messag
     return true;
 }
 
+/* Whether a method of the table belongs to this service. */
+static bool has_service(const char *service);
+
+/* For probes, which have no user. The empty name is the whole server. */
+static bool check_health(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                         struct err *err)
+{
+    AUTO(str) struct str out = {0};
+    const char *service;
+
+    (void)m;
+    if (!wire_get_health_request(message, arena, &service, err))
+        return false;
+    if (*service && !has_service(service))
+        return err_set(err, ERR_NOT_FOUND, "service \"%s\" not found", service);
+    wire_put_serving(&out);
+    reply(rpc, &out);
+    return true;
+}
+
 /* False, without a reply, if the call is rejected; err says why. */
 typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                           struct err *err);
@@ -263,7 +285,18 @@ static const struct {
     {WIRE_EXTENSION "ListAllocations", list_allocations},
     {WIRE_EXTENSION "ListClusters", list_clusters},
     {WIRE_EXTENSION "GetCapacity", get_capacity},
+    {WIRE_HEALTH "Check", check_health},
 };
+
+static bool has_service(const char *service)
+{
+    size_t len = strlen(service);
+
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (strncmp(table[i].path + 1, service, len) == 0 && table[i].path[1 + len] == '/')
+            return true;
+    return false;
+}
 
 static size_t find_method(struct slice path)
 {
@@ -292,7 +325,7 @@ static bool authenticate(struct methods *m, struct rpc *rpc)
 {
     const struct user *user;
 
-    if (!m->config->secure)
+    if (!m->config->secure || table[rpc->method].fn == check_health)
         return true;
     user = users_find(&m->config->users, grpc_server_call_user_id(rpc->call));
     if (!user || !access_key_matches(user, grpc_server_call_access_key(rpc->call))) {
@@ -303,6 +336,16 @@ static bool authenticate(struct methods *m, struct rpc *rpc)
     return true;
 }
 
+static void reject_unknown(struct rpc *rpc)
+{
+    const char *path = grpc_server_call_path(rpc->call);
+    AUTO(mem)
+    char *text = *path ? mem_printf("unknown method \"%s\"", path)
+                       : mem_printf("unknown method: its name is longer than %u bytes", REQUEST_PATH_MAX);
+
+    rpc_reject(rpc, GRPC_UNIMPLEMENTED, text);
+}
+
 /* A fault_injector_fn. */
 static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
 {
@@ -311,7 +354,7 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
     struct err err;
 
     if (rpc->method == COUNT_OF(table))
-        rpc_reject(rpc, GRPC_UNIMPLEMENTED, "unknown method");
+        reject_unknown(rpc);
     else if (!authenticate(m, rpc))
         rpc_reject(rpc, GRPC_UNAUTHENTICATED, "secure mode: user ID and access key required");
     else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))

@@ -54,12 +54,21 @@ static const struct setting limit_settings[] = {
     SETTING("request-bytes", AS_NUMBER(struct server_config, limits.request_bytes, 1024, MAX_REQUEST_BYTES),
             "maximum size of a request", .fallback = "4194304"),
     SETTING("connections", AS_NUMBER(struct server_config, limits.connections, 1, 65536),
-            "maximum number of connections; at the limit, a connection idle for 10 s is closed for a new one",
+            "maximum number of connections; at the limit, one that is not in use is closed for a new one, "
+            "those of the client with the most first",
             .fallback = "256"),
     SETTING("calls", AS_NUMBER(struct server_config, limits.calls, 1, 65536),
             "maximum number of calls in flight per connection", .fallback = "1000"),
     SETTING("unread-bytes", AS_NUMBER(struct server_config, limits.unread_bytes, 65536, MAX_UNREAD_BYTES),
-            "maximum number of unread response bytes per connection", .fallback = "67108864"),
+            "unread response bytes from which on a connection gets no further response",
+            .fallback = "16777216"),
+    SETTING("buffered-bytes",
+            AS_NUMBER(struct server_config, limits.buffered_bytes, 1u << 20, MAX_UNREAD_BYTES),
+            "bytes of unfinished requests and unread responses of all clients from which on connections are "
+            "closed, those that do not read first",
+            .fallback = "33554432"),
+    SETTING("stall-ms", AS_NUMBER(struct server_config, limits.stall_ms, 100, MAX_DURATION_MS),
+            "time that a client may leave a request unfinished, or a response unread", .fallback = "10000"),
     {0},
 };
 
@@ -155,7 +164,8 @@ void server_config_keep_fixed(struct server_config *config, const struct server_
     keep_text(&config->admin_listen, running->admin_listen, "admin-listen", changed);
     keep_text(&config->storage, running->storage, "storage", changed);
     if (a->request_bytes != b->request_bytes || a->connections != b->connections || a->calls != b->calls ||
-        a->unread_bytes != b->unread_bytes)
+        a->unread_bytes != b->unread_bytes || a->buffered_bytes != b->buffered_bytes ||
+        a->stall_ms != b->stall_ms)
         strv_push(changed, "limits");
     config->limits = running->limits;
 }

@@ -21,6 +21,8 @@ struct server_limits {
     uint32_t connections;
     uint32_t calls;
     uint32_t unread_bytes;
+    uint32_t buffered_bytes;
+    uint32_t stall_ms;
 };
 
 struct server_config {

@@ -8,9 +8,18 @@
 
 /* A test compares them with the methods there are. */
 static const char *const methods[] = {
-    "GetVersion",     "ListPartitions",          "ListIPUAttributes",  "CreatePartition", "RemovePartition",
-    "ResetPartition", "GetPartitionIpuofConfig", "GetPartitionStatus", "ListAllocations", "ListClusters",
+    "GetVersion",
+    "ListPartitions",
+    "ListIPUAttributes",
+    "CreatePartition",
+    "RemovePartition",
+    "ResetPartition",
+    "GetPartitionIpuofConfig",
+    "GetPartitionStatus",
+    "ListAllocations",
+    "ListClusters",
     "GetCapacity",
+    "Check",
 };
 
 bool faults_know_method(const char *pattern)

@@ -111,7 +111,8 @@ bool grpc_unframe(struct slice body, struct slice *ret, struct err *err)
     size_t len;
 
     if (body.len < GRPC_PREFIX_BYTES)
-        return err_set(err, ERR_IO, "empty response (%zu bytes)", body.len);
+        return err_set(err, ERR_IO, "incomplete message: expected a prefix of %u bytes, got %zu",
+                       GRPC_PREFIX_BYTES, body.len);
     if (b[0] != 0)
         return err_set(err, ERR_IO, "unexpected compressed message");
     len = (size_t)b[1] << 24 | (size_t)b[2] << 16 | (size_t)b[3] << 8 | b[4];
@@ -168,4 +169,29 @@ const char *grpc_timeout_format(int64_t ms, char out[16])
     else
         (void)snprintf(out, 16, "%dS", (int)(ms / 1000 > 99999999 ? 99999999 : ms / 1000));
     return out;
+}
+
+bool grpc_timeout_parse(struct slice text, int64_t *ret_ms)
+{
+    static const struct {
+        char unit;
+        int64_t micros, per; /* a value of `per` is so many microseconds */
+    } units[] = {{'H', 3600000000, 1}, {'M', 60000000, 1}, {'S', 1000000, 1},
+                 {'m', 1000, 1},       {'u', 1, 1},        {'n', 1, 1000}};
+    int64_t value = 0;
+
+    if (text.len < 2 || text.len > 9)
+        return false;
+    for (size_t i = 0; i + 1 < text.len; i++) {
+        if (!is_digit(text.ptr[i]))
+            return false;
+        value = value * 10 + (text.ptr[i] - '0');
+    }
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        if (units[i].unit != text.ptr[text.len - 1])
+            continue;
+        *ret_ms = (value * units[i].micros + units[i].per * 1000 - 1) / (units[i].per * 1000);
+        return true;
+    }
+    return false;
 }

@@ -51,3 +51,5 @@ void grpc_text_encode(const char *text,
 void grpc_text_decode(struct slice text, struct str *out); /* control characters become '?' */
 
 const char *grpc_timeout_format(int64_t ms, char out[16]); /* "1500m" */
+/* The value of the timeout header, rounded up to milliseconds; false for an invalid one. */
+MUST_USE bool grpc_timeout_parse(struct slice text, int64_t *ret_ms);

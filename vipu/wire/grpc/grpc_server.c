@@ -1,16 +1,28 @@
 #include "vipu/wire/grpc/grpc_server.h"
 
 #include <errno.h>
+#include <stdio.h>
 
+#include "base/core/map.h"
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "vipu/wire/grpc/grpc_server_conn.h"
 #include "vipu/wire/transport/sock.h"
 
 #define SILENCE_MS 20000u
+#define PEER_SHARE 4u         /* a peer may have this part of the places when others need one */
 #define ACCEPT_BACKOFF_MS 100 /* after the system had no free descriptor */
 #define REJECTION_LOG_MS 10000
-#define IDLE_MS 10000 /* a connection without calls is kept this long when others need its place */
+
+struct grpc_server_peer {
+    char address[SOCK_ADDRESS_MAX];
+    uint32_t connections;
+};
+
+struct grpc_server_place {
+    struct grpc_server_conn *conn;
+    struct grpc_server_peer *peer;
+};
 
 struct grpc_server {
     struct loop *loop;
@@ -19,22 +31,78 @@ struct grpc_server {
     struct tls_context *tls; /* NULL: cleartext */
     struct sock listener;
     struct loop_timer accept_backoff;
-    struct grpc_server_conn **conns;
-    size_t conn_count;
+    struct grpc_server_memory memory;
+    struct grpc_server_place *places;
+    size_t place_count;
+    struct map peers;              /* those with connections, by address */
     int64_t next_rejection_log_ms; /* rejections are not logged before this time */
 };
+
+static struct grpc_server_peer *peer_join(struct grpc_server *server, const char *address)
+{
+    struct grpc_server_peer *peer = map_get(&server->peers, address);
+
+    if (!peer) {
+        peer = NEW(struct grpc_server_peer);
+        (void)snprintf(peer->address, sizeof(peer->address), "%s", address);
+        map_set(&server->peers, address, peer);
+    }
+    peer->connections++;
+    return peer;
+}
+
+static void peer_leave(struct grpc_server *server, struct grpc_server_peer *peer)
+{
+    if (--peer->connections > 0)
+        return;
+    map_remove(&server->peers, peer->address);
+    mem_free(peer);
+}
 
 static void on_gone(void *ctx, struct grpc_server_conn *conn)
 {
     struct grpc_server *server = ctx;
 
-    for (size_t i = 0; i < server->conn_count; i++) {
-        if (server->conns[i] == conn) {
-            server->conns[i] = server->conns[--server->conn_count];
+    for (size_t i = 0; i < server->place_count; i++) {
+        if (server->places[i].conn == conn) {
+            peer_leave(server, server->places[i].peer);
+            server->places[i] = server->places[--server->place_count];
             break;
         }
     }
     grpc_server_conn_free(conn);
+}
+
+static struct standing standing_of(const struct grpc_server_place *place)
+{
+    struct standing standing = grpc_server_conn_standing(place->conn);
+
+    standing.siblings = place->peer->connections;
+    return standing;
+}
+
+static bool make_room(void *ctx, const struct grpc_server_conn *conn, size_t bytes)
+{
+    struct grpc_server *server = ctx;
+
+    while (server->memory.used >= server->memory.max) {
+        struct grpc_server_conn *yielding = NULL;
+        struct standing last = {0};
+
+        for (size_t i = 0; i < server->place_count; i++) {
+            struct standing standing = standing_of(&server->places[i]);
+
+            if (server->places[i].conn != conn && standing_may_yield_memory(&standing, bytes) &&
+                (!yielding || standing_yields_memory(&standing, &last))) {
+                yielding = server->places[i].conn;
+                last = standing;
+            }
+        }
+        if (!yielding)
+            return false;
+        grpc_server_conn_close(yielding);
+    }
+    return true;
 }
 
 static void on_accept_backoff(struct loop_timer *timer)
@@ -55,33 +123,37 @@ static void reject_connection(struct grpc_server *server, int fd)
     if (now < server->next_rejection_log_ms)
         return;
     server->next_rejection_log_ms = now + REJECTION_LOG_MS;
-    log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->conn_count));
+    log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->place_count));
 }
 
-/* Closes the connection that has been idle for longest; its client reconnects when it has a call. False: all
- * are in use. */
-static bool evict_idle(struct grpc_server *server)
+/* Closes a connection whose place the newcomer, one of `newcomer` of its peer, needs more; its client
+ * reconnects when it has a call. False: all are in use. */
+static bool make_place(struct grpc_server *server, uint32_t newcomer)
 {
-    int64_t oldest = loop_now_ms(server->loop) - IDLE_MS;
-    struct grpc_server_conn *idle = NULL;
+    const uint32_t share = server->options.max_connections / PEER_SHARE;
+    struct grpc_server_conn *yielding = NULL;
+    struct standing last = {0};
 
-    for (size_t i = 0; i < server->conn_count; i++) {
-        int64_t since = grpc_server_conn_idle_since_ms(server->conns[i]);
+    for (size_t i = 0; i < server->place_count; i++) {
+        struct standing standing = standing_of(&server->places[i]);
 
-        if (since >= 0 && since <= oldest) {
-            oldest = since;
-            idle = server->conns[i];
+        if (standing_may_yield_place(&standing, newcomer, share) &&
+            (!yielding || standing_yields_place(&standing, &last))) {
+            yielding = server->places[i].conn;
+            last = standing;
         }
     }
-    if (idle)
-        on_gone(server, idle);
-    return idle;
+    if (yielding)
+        grpc_server_conn_close(yielding);
+    return yielding;
 }
 
 static void on_connection(struct sock *sock, bool readable, bool writable)
 {
     struct grpc_server *server = CONTAINER_OF(sock, struct grpc_server, listener);
     int fd = sock_accept(sock->fd, SILENCE_MS);
+    char address[SOCK_ADDRESS_MAX];
+    struct grpc_server_peer *peer;
     struct grpc_server_conn *conn;
 
     (void)readable;
@@ -93,12 +165,15 @@ static void on_connection(struct sock *sock, bool readable, bool writable)
         }
         return;
     }
-    if (server->conn_count == server->options.max_connections && !evict_idle(server)) {
+    sock_peer(fd, address);
+    peer = peer_join(server, address);
+    if (server->place_count == server->options.max_connections && !make_place(server, peer->connections)) {
+        peer_leave(server, peer);
         reject_connection(server, fd);
         return;
     }
     conn = grpc_server_conn_new_take(fd, server->tls ? tls_new_server(server->tls) : NULL, &server->owner);
-    server->conns[server->conn_count++] = conn;
+    server->places[server->place_count++] = (struct grpc_server_place){conn, peer};
     grpc_server_conn_send_settings(conn);
 }
 
@@ -112,11 +187,15 @@ struct grpc_server *grpc_server_new(struct loop *loop, const struct grpc_server_
     o->max_request = o->max_request ? o->max_request : (size_t)4 << 20;
     o->max_connections = o->max_connections ? o->max_connections : 256;
     o->max_calls = o->max_calls ? o->max_calls : 1000;
-    o->max_unsent = o->max_unsent ? o->max_unsent : (size_t)64 << 20;
+    o->max_unsent = o->max_unsent ? o->max_unsent : (size_t)16 << 20;
+    o->max_memory = o->max_memory ? o->max_memory : (size_t)32 << 20;
+    o->stall_ms = o->stall_ms ? o->stall_ms : 10000;
     server->loop = loop;
     server->listener.fd = -1;
-    server->conns = mem_alloc(o->max_connections * sizeof(struct grpc_server_conn *));
-    server->owner = (struct grpc_server_conn_owner){o, loop, fn, ctx, on_gone, server};
+    server->memory.max = o->max_memory;
+    server->places = mem_alloc(o->max_connections * sizeof(struct grpc_server_place));
+    server->owner =
+        (struct grpc_server_conn_owner){o, loop, fn, ctx, &server->memory, make_room, on_gone, server};
     return server;
 }
 
@@ -144,8 +223,8 @@ uint32_t grpc_server_port(const struct grpc_server *server)
 
 void grpc_server_drop_all(struct grpc_server *server)
 {
-    while (server->conn_count > 0)
-        on_gone(server, server->conns[0]);
+    while (server->place_count > 0)
+        on_gone(server, server->places[0].conn);
 }
 
 void grpc_server_free(struct grpc_server *server)
@@ -154,9 +233,9 @@ void grpc_server_free(struct grpc_server *server)
         return;
     sock_close(&server->listener, false);
     loop_timer_stop(&server->accept_backoff);
-    for (size_t i = 0; i < server->conn_count; i++)
-        grpc_server_conn_free(server->conns[i]);
+    grpc_server_drop_all(server);
     tls_context_free(server->tls);
-    mem_free(server->conns);
+    map_release(&server->peers);
+    mem_free(server->places);
     mem_free(server);
 }

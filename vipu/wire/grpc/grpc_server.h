@@ -1,6 +1,7 @@
 /* The server side of gRPC: listens, accepts unary calls from many connections, passes each complete request
  * to one handler, and sends its reply. It rejects requests that are not gRPC, and bodies, calls and
- * connections beyond the limits. It does not interpret messages.
+ * connections beyond the limits. At a limit, those who use it most or not at all make room (standing.h). It
+ * does not interpret messages.
  *
  * The handler must finish every call exactly once, by grpc_server_reply, grpc_server_reject or
  * grpc_server_drop, at once or later; the handle is invalid after that. This also holds if the caller has
@@ -23,7 +24,9 @@ struct grpc_server_options {
     size_t max_request;       /* bytes of one message; 0: 4 MiB */
     uint32_t max_connections; /* 0: 256 */
     uint32_t max_calls;       /* in flight on one connection; 0: 1000 */
-    size_t max_unsent;        /* bytes of replies that a connection may leave unread; 0: 64 MiB */
+    size_t max_unsent;        /* a connection with so many unread bytes gets no more replies; 0: 16 MiB */
+    size_t max_memory;        /* bytes kept for all clients together, and one reply more; 0: 32 MiB */
+    uint32_t stall_ms;        /* for a request to be completed, and a reply to be read on; 0: 10 s */
 };
 
 /* path is "/package.Service/Method"; both are borrowed for the call. */
@@ -45,6 +48,7 @@ void grpc_server_free(struct grpc_server *server);           /* closes every con
  * handler sees the call. */
 const char *grpc_server_call_user_id(const struct grpc_server_call *call);
 const char *grpc_server_call_access_key(const struct grpc_server_call *call);
+const char *grpc_server_call_path(const struct grpc_server_call *call); /* "" if it is too long */
 
 void grpc_server_reply(struct grpc_server_call *call, struct slice message);
 void grpc_server_reject(struct grpc_server_call *call, int grpc_status, const char *text);

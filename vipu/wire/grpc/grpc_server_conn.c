@@ -4,31 +4,31 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "vipu/wire/grpc/credentials.h"
 #include "vipu/wire/grpc/grpc.h"
 #include "vipu/wire/grpc/h2.h"
+#include "vipu/wire/grpc/request.h"
 
-#define PREFACE_MS 10000 /* a peer that connects and sends nothing */
 #define STREAM_WINDOW (1 << 20)
 #define CONNECTION_WINDOW (4 << 20)
-#define HEADER_LIST_MAX (16u << 10)
-#define PATH_MAX_BYTES 256u
 #define UNFINISHED_MAX 4u /* unfinished requests of the largest size: so many bytes may be buffered */
 /* Some clients reset every stream when they are done with it; an attacker's resets come faster than calls
  * can. */
 #define RESET_BURST 20000u
 #define RESET_PER_SECOND 10000u
+/* What a call and a frame that waits to be sent take besides their bytes, here and in nghttp2. */
+#define CALL_BYTES 1024u
+#define FRAME_BYTES 192u
+#define READING_MS 1000 /* a client that takes nothing of a response for so long is not reading */
 
 struct grpc_server_call {
     TAILQ_ENTRY(grpc_server_call) entry;
     struct grpc_server_conn *conn; /* NULL when the caller is gone */
     int32_t stream_id;
-    struct str path;
-    struct str body;
-    struct credentials credentials;
-    bool is_post, is_grpc;
-    bool is_masked; /* its credentials are invalid */
-    bool handed;    /* the handler has it */
+    struct request request;
+    int64_t begun_ms;
+    size_t bytes;     /* kept for it */
+    bool is_complete; /* the request */
+    bool handed;      /* the handler has it */
     bool answered;
     int status;
     struct str text;
@@ -42,47 +42,105 @@ struct grpc_server_conn {
     struct h2 h2;
     struct grpc_server_conn_owner owner;
     struct grpc_server_calls calls;
-    struct loop_timer preface;
-    int64_t idle_since_ms; /* while it has no calls */
-    size_t unfinished;     /* bytes of incomplete requests */
-    size_t unsent;         /* bytes of replies that the session has not sent yet */
+    struct loop_timer stall;
+    bool has_spoken;     /* it has sent a frame */
+    bool is_known;       /* one of its calls has succeeded */
+    int64_t since_ms;    /* its last complete request, or its start */
+    int64_t progress_ms; /* when its client last took a part of a response */
+    size_t handed_count; /* calls that are with the handler */
+    size_t answered_count;
+    size_t bytes;      /* kept for it, of the server's memory */
+    size_t queued;     /* the part of it for frames and bytes that wait to be sent */
+    size_t unfinished; /* bytes of incomplete requests */
+    size_t unsent;     /* bytes of replies that the session has not sent yet */
 };
+
+static int64_t now_of(const struct grpc_server_conn *conn)
+{
+    return loop_now_ms(conn->owner.loop);
+}
+
+/* ---- memory ---- */
+
+/* One piece may exceed the limit, so that a long list can be sent at all. */
+static bool keep_bytes(struct grpc_server_conn *conn, size_t bytes)
+{
+    struct grpc_server_memory *memory = conn->owner.memory;
+
+    if (memory->used >= memory->max && !conn->owner.make_room(conn->owner.ctx, conn, conn->bytes + bytes))
+        return false;
+    conn->bytes += bytes;
+    memory->used += bytes;
+    return true;
+}
+
+static void drop_bytes(struct grpc_server_conn *conn, size_t bytes)
+{
+    conn->bytes -= bytes;
+    conn->owner.memory->used -= bytes;
+}
+
+static bool call_keep(struct grpc_server_call *call, size_t bytes)
+{
+    if (!keep_bytes(call->conn, bytes))
+        return false;
+    call->bytes += bytes;
+    return true;
+}
+
+static void call_drop(struct grpc_server_call *call, size_t bytes)
+{
+    call->bytes -= bytes;
+    drop_bytes(call->conn, bytes);
+}
+
+/* ---- calls ---- */
 
 static void call_free(struct grpc_server_call *call)
 {
-    str_release(&call->path);
-    str_release(&call->body);
-    credentials_release(&call->credentials);
+    request_release(&call->request);
     str_release(&call->text);
     str_release(&call->reply);
     mem_free(call);
 }
 
-/* The request is complete, or its rest is not needed. The caller frees it. */
-static struct str take_body(struct grpc_server_conn *conn, struct grpc_server_call *call)
+/* The request is complete, or its rest is not needed. */
+static void drop_body(struct grpc_server_call *call)
 {
-    struct str body = call->body;
+    size_t len = call->request.body.len;
 
-    conn->unfinished -= body.len;
-    call->body = (struct str){.max = body.max};
-    return body;
+    str_release(&call->request.body);
+    call->conn->unfinished -= len;
+    call_drop(call, len);
 }
 
-static void drop_body(struct grpc_server_conn *conn, struct grpc_server_call *call)
+static void call_set_answered(struct grpc_server_call *call)
 {
-    struct str body = take_body(conn, call);
+    struct grpc_server_conn *conn = call->conn;
 
-    str_release(&body);
+    call->answered = true;
+    if (!conn)
+        return;
+    conn->handed_count -= call->handed;
+    if (conn->answered_count++ == 0)
+        conn->progress_ms = now_of(conn);
 }
 
 /* The stream is closed. A call that is still with the handler lives until it is finished. */
 static void call_detach(struct grpc_server_conn *conn, struct grpc_server_call *call)
 {
     TAILQ_REMOVE(&conn->calls, call, entry);
-    conn->idle_since_ms = loop_now_ms(conn->owner.loop);
-    drop_body(conn, call);
+    conn->unfinished -= call->request.body.len;
     conn->unsent -= call->reply.len - call->reply_sent;
+    if (call->answered) {
+        conn->answered_count--;
+        conn->progress_ms = now_of(conn);
+    } else {
+        conn->handed_count -= call->handed;
+    }
+    call_drop(call, call->bytes);
     call->conn = NULL;
+    str_release(&call->request.body);
     if (!call->handed || call->answered)
         call_free(call);
 }
@@ -92,6 +150,8 @@ static struct grpc_server_call *call_at(nghttp2_session *session, int32_t stream
     return nghttp2_session_get_stream_user_data(session, stream_id);
 }
 
+static void on_stalled(struct loop_timer *timer);
+
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct grpc_server_conn *conn = ctx;
@@ -100,12 +160,18 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
     call = NEW(struct grpc_server_call);
-    call->conn = conn;
-    call->stream_id = frame->hd.stream_id;
-    call->path.max = PATH_MAX_BYTES;
-    call->body.max = conn->owner.options->max_request + GRPC_PREFIX_BYTES;
+    *call =
+        (struct grpc_server_call){.conn = conn, .stream_id = frame->hd.stream_id, .begun_ms = now_of(conn)};
+    if (!call_keep(call, CALL_BYTES)) {
+        mem_free(call);
+        return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                         NGHTTP2_REFUSED_STREAM);
+    }
+    request_init(&call->request, conn->owner.options->max_request);
     TAILQ_INSERT_TAIL(&conn->calls, call, entry);
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, call);
+    if (!loop_timer_is_running(&conn->stall))
+        loop_timer_start(conn->owner.loop, &conn->stall, conn->owner.options->stall_ms, on_stalled);
     return 0;
 }
 
@@ -113,20 +179,12 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
                      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *ctx)
 {
     struct grpc_server_call *call = call_at(session, frame->hd.stream_id);
-    struct slice n = {(const char *)name, name_len}, v = {(const char *)value, value_len};
 
     (void)flags;
     (void)ctx;
-    if (!call)
-        return 0;
-    if (slice_eq(n, ":method"))
-        call->is_post = slice_eq(v, "POST");
-    else if (slice_eq(n, ":path"))
-        str_add(&call->path, v.ptr, v.len);
-    else if (slice_eq(n, "content-type"))
-        call->is_grpc = v.len >= 16 && memcmp(v.ptr, "application/grpc", 16) == 0;
-    else if (!credentials_header(&call->credentials, n, v))
-        call->is_masked = true;
+    if (call)
+        request_header(&call->request, (struct slice){(const char *)name, name_len},
+                       (struct slice){(const char *)value, value_len});
     return 0;
 }
 
@@ -134,10 +192,13 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 static const char *gather(struct grpc_server_conn *conn, struct grpc_server_call *call, const uint8_t *bytes,
                           size_t len)
 {
-    if (conn->unfinished + len > UNFINISHED_MAX * (conn->owner.options->max_request + GRPC_PREFIX_BYTES))
+    if (conn->unfinished + len > UNFINISHED_MAX * call->request.body.max)
         return "too many unfinished requests on this connection";
-    if (!str_add(&call->body, bytes, len))
+    if (len > call->request.body.max - call->request.body.len)
         return "request too large";
+    if (!call_keep(call, len))
+        return GRPC_SERVER_FULL;
+    str_add(&call->request.body, bytes, len);
     conn->unfinished += len;
     return NULL;
 }
@@ -154,39 +215,68 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
         rejected = gather(conn, call, bytes, len);
     if (!rejected)
         return 0;
-    drop_body(conn, call);
+    drop_body(call);
     grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, rejected);
     return 0;
 }
 
-/* Requests that are not gRPC get an HTTP status. */
-static void reject_http(nghttp2_session *session, int32_t stream_id)
+/* "Trailers-Only" in gRPC: one HEADERS frame that ends the stream. */
+static void submit_rejection(struct grpc_server_call *call)
 {
-    nghttp2_nv headers[] = {h2_header(":status", "415"), h2_header("content-type", "text/plain")};
+    const struct request *request = &call->request;
+    nghttp2_nv headers[5];
+    char status[8], http_status[8];
+    size_t count = 0;
 
-    nghttp2_submit_response(session, stream_id, headers, COUNT_OF(headers), NULL);
+    (void)snprintf(status, sizeof(status), "%d", call->status);
+    (void)snprintf(http_status, sizeof(http_status), "%d", request_http_status(request));
+    headers[count++] = h2_header(":status", http_status);
+    headers[count++] = h2_header("content-type", "application/grpc");
+    headers[count++] = h2_header("grpc-status", status);
+    headers[count++] = h2_header("grpc-message", str_text(&call->text));
+    if (request_is_compressed(request))
+        headers[count++] = h2_header("grpc-accept-encoding", "identity");
+    nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, count, NULL);
 }
 
+/* Sent with the connection's next flush. */
+static void reject(struct grpc_server_call *call, int grpc_status, const char *text)
+{
+    call_set_answered(call);
+    call->status = grpc_status;
+    grpc_text_encode(text, &call->text);
+    submit_rejection(call);
+}
+
+static bool judge(const struct grpc_server_call *call, struct slice *ret, struct err *err)
+{
+    int64_t timeout_ms = call->request.timeout_ms;
+
+    if (!request_judge(&call->request, ret, err))
+        return false;
+    return timeout_ms < 0 || call->begun_ms + timeout_ms > now_of(call->conn) ||
+           err_set_code(err, ERR_TIMEOUT, GRPC_DEADLINE_EXCEEDED,
+                        "the call's deadline passed before its request was complete");
+}
+
+/* The handler gets the message; what is kept for it is no longer the client's. */
 static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *call)
 {
-    AUTO(str) struct str body = take_body(conn, call);
     struct slice message;
     struct err err;
 
-    if (call->answered)
-        return;
-    if (!call->is_post || !call->is_grpc) {
-        call->answered = true;
-        reject_http(conn->h2.session, call->stream_id);
-    } else if (call->is_masked) {
-        grpc_server_reject(call, GRPC_UNAUTHENTICATED,
-                           "send " CREDENTIALS_USER_ID " and " CREDENTIALS_ACCESS_KEY
-                           " once each, within their limits, in printable ASCII");
-    } else if (!grpc_unframe(str_slice(&body), &message, &err)) {
-        grpc_server_reject(call, GRPC_INVALID_ARGUMENT, err.msg);
+    if (!judge(call, &message, &err)) {
+        reject(call, err.code, err.msg);
+        drop_body(call);
     } else {
+        AUTO(str) struct str body = call->request.body;
+
+        call->request.body = (struct str){0};
+        conn->unfinished -= body.len;
+        call_drop(call, body.len);
         call->handed = true;
-        conn->owner.fn(conn->owner.fn_ctx, call, str_slice(&call->path), message);
+        conn->handed_count++;
+        conn->owner.fn(conn->owner.fn_ctx, call, str_slice(&call->request.path), message);
     }
 }
 
@@ -194,13 +284,21 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 {
     struct grpc_server_conn *conn = ctx;
     struct grpc_server_call *call;
+    struct err err;
 
-    loop_timer_stop(&conn->preface);
+    conn->has_spoken = true;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     call = call_at(session, frame->hd.stream_id);
-    if (call && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+    if (!call || call->answered)
+        return 0;
+    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+        call->is_complete = true;
+        conn->since_ms = now_of(conn);
         hand_over(conn, call);
+    } else if (frame->hd.type == NGHTTP2_HEADERS && !request_check_headers(&call->request, &err)) {
+        reject(call, err.code, err.msg);
+    }
     return 0;
 }
 
@@ -253,6 +351,7 @@ static ssize_t on_read_reply(nghttp2_session *session, int32_t stream_id, uint8_
     memcpy(out, call->reply.ptr + call->reply_sent, len);
     call->reply_sent += len;
     conn->unsent -= len;
+    conn->progress_ms = now_of(conn);
     if (call->reply_sent == call->reply.len) {
         *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
         submit_trailers(session, call);
@@ -265,7 +364,7 @@ static nghttp2_session *session_new(struct grpc_server_conn *conn)
     nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, conn->owner.options->max_calls},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
-        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADER_LIST_MAX},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, REQUEST_HEADERS_MAX},
     };
     nghttp2_session_callbacks *callbacks;
     nghttp2_option *option;
@@ -296,19 +395,68 @@ static void on_broken(struct h2 *h2, const struct err *err)
     conn->owner.gone(conn->owner.ctx, conn);
 }
 
+/* Frames and bytes that wait because the peer reads nothing are part of what is kept for it. */
 static void on_turned(struct h2 *h2)
 {
-    (void)h2;
-}
+    struct grpc_server_conn *conn = CONTAINER_OF(h2, struct grpc_server_conn, h2);
+    size_t queued =
+        nghttp2_session_get_outbound_queue_size(h2->session) * FRAME_BYTES + h2->out.cap + h2->plain.cap;
 
-static void on_no_preface(struct loop_timer *timer)
-{
-    struct grpc_server_conn *conn = CONTAINER_OF(timer, struct grpc_server_conn, preface);
-
-    conn->owner.gone(conn->owner.ctx, conn);
+    if (queued > conn->queued && !keep_bytes(conn, queued - conn->queued)) {
+        conn->owner.gone(conn->owner.ctx, conn);
+        return;
+    }
+    if (queued < conn->queued)
+        drop_bytes(conn, conn->queued - queued);
+    conn->queued = queued;
 }
 
 static const struct h2_owner h2_owner = {.broken = on_broken, .turned = on_turned};
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rejects the requests that are unfinished for too long. Returns when to look again. */
+static int64_t reject_unfinished(struct grpc_server_conn *conn, int64_t now)
+{
+    const int64_t stall = conn->owner.options->stall_ms;
+    int64_t next = now + stall;
+    struct grpc_server_call *call;
+
+    TAILQ_FOREACH(call, &conn->calls, entry)
+    {
+        if (call->is_complete || call->answered)
+            continue;
+        if (call->begun_ms + stall > now) {
+            next = earlier(next, call->begun_ms + stall);
+            continue;
+        }
+        drop_body(call);
+        reject(call, GRPC_DEADLINE_EXCEEDED, "the request was not complete in time");
+    }
+    return next;
+}
+
+/* It has left something half done for too long: the connection itself, a request, or reading a response. */
+static void on_stalled(struct loop_timer *timer)
+{
+    struct grpc_server_conn *conn = CONTAINER_OF(timer, struct grpc_server_conn, stall);
+    const int64_t now = now_of(conn), stall = conn->owner.options->stall_ms;
+    int64_t next;
+
+    if (!conn->has_spoken || (conn->answered_count > 0 && conn->progress_ms + stall <= now)) {
+        conn->owner.gone(conn->owner.ctx, conn);
+        return;
+    }
+    next = reject_unfinished(conn, now);
+    if (!h2_flush(&conn->h2) || TAILQ_EMPTY(&conn->calls))
+        return;
+    if (conn->answered_count > 0)
+        next = earlier(next, conn->progress_ms + stall);
+    loop_timer_start(conn->owner.loop, &conn->stall, next > now ? next - now : 1, on_stalled);
+}
 
 struct grpc_server_conn *grpc_server_conn_new_take(int fd, struct tls *tls,
                                                    const struct grpc_server_conn_owner *owner)
@@ -317,8 +465,8 @@ struct grpc_server_conn *grpc_server_conn_new_take(int fd, struct tls *tls,
 
     conn->owner = *owner;
     TAILQ_INIT(&conn->calls);
-    conn->idle_since_ms = loop_now_ms(owner->loop);
-    loop_timer_start(owner->loop, &conn->preface, PREFACE_MS, on_no_preface);
+    conn->since_ms = now_of(conn);
+    loop_timer_start(owner->loop, &conn->stall, owner->options->stall_ms, on_stalled);
     h2_start_take(&conn->h2, owner->loop, fd, tls, session_new(conn), &h2_owner);
     return conn;
 }
@@ -328,30 +476,54 @@ void grpc_server_conn_send_settings(struct grpc_server_conn *conn)
     h2_flush(&conn->h2);
 }
 
-int64_t grpc_server_conn_idle_since_ms(const struct grpc_server_conn *conn)
+void grpc_server_conn_close(struct grpc_server_conn *conn)
 {
-    return TAILQ_EMPTY(&conn->calls) ? conn->idle_since_ms : -1;
+    nghttp2_session_terminate_session(conn->h2.session, NGHTTP2_NO_ERROR);
+    if (h2_flush(&conn->h2))
+        conn->owner.gone(conn->owner.ctx, conn);
+}
+
+struct standing grpc_server_conn_standing(const struct grpc_server_conn *conn)
+{
+    bool waits = conn->answered_count > 0, reads = conn->progress_ms + READING_MS > now_of(conn);
+
+    return (struct standing){.is_pinned = conn->h2.reading,
+                             .is_known = conn->is_known,
+                             .is_busy = conn->handed_count > 0 || (waits && reads),
+                             .is_stalled = waits && !reads,
+                             .since_ms = conn->since_ms,
+                             .bytes = conn->bytes};
 }
 
 void grpc_server_conn_free(struct grpc_server_conn *conn)
 {
     struct grpc_server_call *call;
 
-    loop_timer_stop(&conn->preface);
+    loop_timer_stop(&conn->stall);
     while ((call = TAILQ_FIRST(&conn->calls)))
         call_detach(conn, call);
+    drop_bytes(conn, conn->bytes);
     h2_stop(&conn->h2, false);
     mem_free(conn);
 }
 
 const char *grpc_server_call_user_id(const struct grpc_server_call *call)
 {
-    return call->credentials.user_id ? call->credentials.user_id : "";
+    const char *user_id = call->request.credentials.user_id;
+
+    return user_id ? user_id : "";
 }
 
 const char *grpc_server_call_access_key(const struct grpc_server_call *call)
 {
-    return call->credentials.access_key ? call->credentials.access_key : "";
+    const char *access_key = call->request.credentials.access_key;
+
+    return access_key ? access_key : "";
+}
+
+const char *grpc_server_call_path(const struct grpc_server_call *call)
+{
+    return str_text(&call->request.path);
 }
 
 static void submit_reply(struct grpc_server_call *call)
@@ -362,57 +534,47 @@ static void submit_reply(struct grpc_server_call *call)
     nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, COUNT_OF(headers), &body);
 }
 
-/* "Trailers-Only" in gRPC: one HEADERS frame that ends the stream. */
-static void submit_rejection(struct grpc_server_call *call)
+/* The caller is gone: nobody gets the response. */
+static bool is_abandoned(struct grpc_server_call *call)
 {
-    nghttp2_nv headers[4] = {h2_header(":status", "200"), h2_header("content-type", "application/grpc")};
-    char status[8];
-    size_t count = 2;
-
-    (void)snprintf(status, sizeof(status), "%d", call->status);
-    headers[count++] = h2_header("grpc-status", status);
-    if (call->text.len)
-        headers[count++] = h2_header("grpc-message", str_text(&call->text));
-    nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, count, NULL);
+    if (call->conn)
+        return false;
+    call_free(call);
+    return true;
 }
 
 void grpc_server_reject(struct grpc_server_call *call, int grpc_status, const char *text)
 {
-    call->answered = true;
-    if (!call->conn) {
-        call_free(call);
+    if (is_abandoned(call))
         return;
-    }
-    call->status = grpc_status;
-    grpc_text_encode(text, &call->text);
-    submit_rejection(call);
+    reject(call, grpc_status, text);
     h2_flush(&call->conn->h2);
 }
 
 void grpc_server_drop(struct grpc_server_call *call)
 {
-    struct grpc_server_conn *conn = call->conn;
-
-    call->answered = true;
-    if (conn)
-        conn->owner.gone(conn->owner.ctx, conn);
-    else
-        call_free(call);
+    if (is_abandoned(call))
+        return;
+    call_set_answered(call);
+    call->conn->owner.gone(call->conn->owner.ctx, call->conn);
 }
 
 void grpc_server_reply(struct grpc_server_call *call, struct slice message)
 {
     struct grpc_server_conn *conn = call->conn;
 
-    if (conn && conn->unsent + message.len > conn->owner.options->max_unsent) {
+    if (is_abandoned(call))
+        return;
+    if (conn->unsent >= conn->owner.options->max_unsent) {
         grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, "too many unread responses on this connection");
         return;
     }
-    call->answered = true;
-    if (!conn) {
-        call_free(call);
+    if (!call_keep(call, message.len + GRPC_PREFIX_BYTES)) {
+        grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, GRPC_SERVER_FULL);
         return;
     }
+    call_set_answered(call);
+    conn->is_known = true;
     call->reply.max = message.len + GRPC_PREFIX_BYTES;
     grpc_frame(&call->reply, message);
     conn->unsent += call->reply.len;

@@ -4,15 +4,27 @@
 #include <sys/queue.h>
 
 #include "vipu/wire/grpc/grpc_server.h"
+#include "vipu/wire/grpc/standing.h"
 #include "vipu/wire/transport/tls.h"
 
 struct grpc_server_conn;
+
+#define GRPC_SERVER_FULL "the controller's memory for calls is used up; try again later"
+
+/* Bytes that are kept for all connections together. */
+struct grpc_server_memory {
+    size_t used, max;
+};
 
 struct grpc_server_conn_owner {
     const struct grpc_server_options *options; /* limits filled in; outlives the connection */
     struct loop *loop;
     grpc_server_fn fn;
     void *fn_ctx;
+    struct grpc_server_memory *memory;
+    /* Closes others than this connection, for which so many bytes would be kept, until memory is below its
+     * limit. False: this one has to do without. */
+    bool (*make_room)(void *ctx, const struct grpc_server_conn *conn, size_t bytes);
     void (*gone)(void *ctx, struct grpc_server_conn *conn); /* free it now */
     void *ctx;
 };
@@ -22,6 +34,8 @@ struct grpc_server_conn *grpc_server_conn_new_take(int fd, struct tls *tls,
                                                    const struct grpc_server_conn_owner *owner);
 /* Sends the server's SETTINGS, which some clients wait for. May end in gone(). */
 void grpc_server_conn_send_settings(struct grpc_server_conn *conn);
-/* Since when it has had no call, on the loop's clock; -1: it has one. */
-int64_t grpc_server_conn_idle_since_ms(const struct grpc_server_conn *conn);
+/* Tells the client that it is closed, as far as the socket takes it, and ends in gone(). Not for one that is
+ * pinned. */
+void grpc_server_conn_close(struct grpc_server_conn *conn);
+struct standing grpc_server_conn_standing(const struct grpc_server_conn *conn); /* except for its siblings */
 void grpc_server_conn_free(struct grpc_server_conn *conn);

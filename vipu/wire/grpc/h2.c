@@ -10,6 +10,8 @@
 #define READS_PER_TURN 16
 #define WRITE_BYTES ((size_t)64 * 1024)
 #define PLAIN_BYTES ((size_t)16 * 1024) /* one record */
+#define KEPT_BYTES ((size_t)16 * 1024)  /* of a buffer that is empty */
+#define QUEUE_MAX 8192u                 /* frames: a peer that asks on and reads nothing */
 
 nghttp2_nv h2_header(const char *name, const char *value)
 {
@@ -93,6 +95,15 @@ static ssize_t send_some(struct h2 *h2)
     return sent < 0 && errno == EAGAIN ? 0 : sent;
 }
 
+/* Many connections that once had much to send must not keep that much. */
+static void shrink(struct h2 *h2)
+{
+    if (h2->out.cap > KEPT_BYTES)
+        str_release(&h2->out);
+    if (h2->plain.cap > KEPT_BYTES)
+        str_release(&h2->plain);
+}
+
 bool h2_flush(struct h2 *h2)
 {
     if (h2->reading)
@@ -114,6 +125,8 @@ bool h2_flush(struct h2 *h2)
         h2->out_sent += (size_t)sent;
     }
     sock_want(&h2->sock, true, h2->out_sent < h2->out.len);
+    if (h2->out.len == 0)
+        shrink(h2);
     if (h2->out.len == 0 && !nghttp2_session_want_read(h2->session) &&
         !nghttp2_session_want_write(h2->session))
         return break_because(h2, "the HTTP/2 session has ended");
@@ -131,6 +144,8 @@ static bool take_in(struct h2 *h2, const uint8_t *bytes, size_t len)
     if (used < 0)
         return break_because(h2, used == NGHTTP2_ERR_BAD_CLIENT_MAGIC ? "the peer does not speak HTTP/2"
                                                                       : nghttp2_strerror((int)used));
+    if (nghttp2_session_get_outbound_queue_size(h2->session) > QUEUE_MAX)
+        return break_because(h2, "the peer does not read its responses");
     return true;
 }
 

@@ -18,7 +18,7 @@ bool wire_get_capacity_request(struct slice bytes, struct arena *arena, struct w
                                struct err *err)
 {
     Ipuoperator__Vipu__V1__GetCapacityRequest *request =
-        proto_unpack(&ipuoperator__vipu__v1__get_capacity_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&ipuoperator__vipu__v1__get_capacity_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;

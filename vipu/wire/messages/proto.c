@@ -1,8 +1,10 @@
 #include "vipu/wire/messages/proto.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/core/mem.h"
+#include "vipu/wire/messages/fields.h"
 
 static void *alloc_piece(void *arena, size_t size)
 {
@@ -15,6 +17,86 @@ static void free_piece(void *arena, void *piece)
     (void)piece;
 }
 
+static bool is_tail(unsigned char c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+/* Length of the valid UTF-8 sequence that `left` bytes begin with, or 0. Follows table 3-7 of the Unicode
+ * standard. */
+static size_t sequence(const unsigned char *s, size_t left)
+{
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        return left > 1 && is_tail(s[1]) ? 2 : 0;
+    if (s[0] >= 0xe0 && s[0] <= 0xef) {
+        unsigned char low = s[0] == 0xe0 ? 0xa0 : 0x80, high = s[0] == 0xed ? 0x9f : 0xbf;
+
+        return left > 2 && s[1] >= low && s[1] <= high && is_tail(s[2]) ? 3 : 0;
+    }
+    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        unsigned char low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
+
+        return left > 3 && s[1] >= low && s[1] <= high && is_tail(s[2]) && is_tail(s[3]) ? 4 : 0;
+    }
+    return 0;
+}
+
+char *proto_clean(char *text)
+{
+    size_t left = strlen(text);
+
+    for (unsigned char *s = (unsigned char *)text; left > 0;) {
+        size_t len = sequence(s, left);
+
+        if (len == 0 || *s < ' ' || *s == 0x7f) {
+            *s = '?';
+            len = 1;
+        }
+        s += len;
+        left -= len;
+    }
+    return text;
+}
+
+static bool is_text(struct slice bytes)
+{
+    for (size_t at = 0, len; at < bytes.len; at += len) {
+        const unsigned char *s = (const unsigned char *)bytes.ptr + at;
+
+        len = sequence(s, bytes.len - at);
+        if (len == 0 || *s == '\0')
+            return false;
+    }
+    return true;
+}
+
+static bool cannot_decode(const ProtobufCMessageDescriptor *type, struct slice bytes, struct err *err)
+{
+    return err_set(err, ERR_INVALID, "cannot decode %s (%zu bytes): invalid, or over the memory limit",
+                   type->short_name, bytes.len);
+}
+
+/* No message of a request contains one of its own type, so this ends. */
+static bool check_texts(const ProtobufCMessageDescriptor *type, struct slice message, struct err *err)
+{
+    struct slice rest = message;
+    struct field field;
+
+    while (field_next(&rest, &field)) {
+        const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(type, field.number);
+
+        if (!known || field.type != FIELD_BYTES)
+            continue;
+        if (known->type == PROTOBUF_C_TYPE_STRING && !is_text(field.bytes))
+            return err_set(err, ERR_INVALID, "%s must be valid UTF-8 without NUL bytes", known->name);
+        if (known->type == PROTOBUF_C_TYPE_MESSAGE && !check_texts(known->descriptor, field.bytes, err))
+            return false;
+    }
+    return rest.len == 0 || cannot_decode(type, message, err);
+}
+
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
                    struct err *err)
 {
@@ -23,9 +105,14 @@ void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, s
         protobuf_c_message_unpack(type, &allocator, bytes.len, (const uint8_t *)(bytes.ptr ? bytes.ptr : ""));
 
     if (!message)
-        err_set(err, ERR_INVALID, "cannot decode %s (%zu bytes): invalid, or over the memory limit",
-                type->short_name, bytes.len);
+        cannot_decode(type, bytes, err);
     return message;
+}
+
+void *proto_unpack_request(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
+                           struct err *err)
+{
+    return check_texts(type, bytes, err) ? proto_unpack(type, bytes, arena, err) : NULL;
 }
 
 struct sink {
@@ -47,45 +134,6 @@ bool proto_pack(const void *message, struct str *out)
 
     protobuf_c_message_pack_to_buffer(message, &sink.base);
     return sink.ok;
-}
-
-static bool is_tail(unsigned char c)
-{
-    return (c & 0xc0) == 0x80;
-}
-
-/* Length of the valid UTF-8 sequence at s, or 0. Follows table 3-7 of the Unicode standard. */
-static size_t sequence(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf)
-        return is_tail(s[1]) ? 2 : 0;
-    if (s[0] >= 0xe0 && s[0] <= 0xef) {
-        unsigned char low = s[0] == 0xe0 ? 0xa0 : 0x80, high = s[0] == 0xed ? 0x9f : 0xbf;
-
-        return s[1] >= low && s[1] <= high && is_tail(s[2]) ? 3 : 0;
-    }
-    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        unsigned char low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
-
-        return s[1] >= low && s[1] <= high && is_tail(s[2]) && is_tail(s[3]) ? 4 : 0;
-    }
-    return 0;
-}
-
-char *proto_clean(char *text)
-{
-    for (unsigned char *s = (unsigned char *)text; *s;) {
-        size_t len = sequence(s);
-
-        if (len == 0 || *s < ' ' || *s == 0x7f) {
-            *s = '?';
-            len = 1;
-        }
-        s += len;
-    }
-    return text;
 }
 
 char *proto_copy(char *text)

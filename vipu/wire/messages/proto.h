@@ -13,6 +13,10 @@
 /* NULL with ERR_INVALID if the bytes are not such a message or need more than the arena's budget. */
 void *proto_unpack(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
                    struct err *err);
+/* The same for what a client asks: also ERR_INVALID if a text is not valid UTF-8 or contains NUL, because the
+ * rest of it would be ignored, or it would be shown as another text. */
+void *proto_unpack_request(const ProtobufCMessageDescriptor *type, struct slice bytes, struct arena *arena,
+                           struct err *err);
 bool proto_pack(const void *message, struct str *out);
 /* Replaces, in place, invalid UTF-8 and control characters by '?'. Returns text. */
 char *proto_clean(char *text);

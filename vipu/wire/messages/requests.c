@@ -75,13 +75,13 @@ void wire_put_ipuof_request(const struct wire_ipuof_request *r, struct str *out)
 
 bool wire_get_version_request(struct slice bytes, struct arena *arena, struct err *err)
 {
-    return proto_unpack(&virmgrpc__version_request__descriptor, bytes, arena, err) != NULL;
+    return proto_unpack_request(&virmgrpc__version_request__descriptor, bytes, arena, err) != NULL;
 }
 
 bool wire_get_list(struct slice bytes, struct arena *arena, const char **ret_allocation_id, struct err *err)
 {
     Virmgrpc__ListPartitionsRequest *request =
-        proto_unpack(&virmgrpc__list_partitions_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__list_partitions_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;
@@ -93,7 +93,7 @@ bool wire_get_attributes_request(struct slice bytes, struct arena *arena, struct
                                  struct err *err)
 {
     Virmgrpc__ListIPUAttributesRequest *request =
-        proto_unpack(&virmgrpc__list_ipuattributes_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__list_ipuattributes_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;
@@ -120,7 +120,7 @@ static bool take_ipus(const Virmgrpc__PartitionRequirements *wire, struct arena 
 bool wire_get_create(struct slice bytes, struct arena *arena, struct vipu_requirements *ret, struct err *err)
 {
     Virmgrpc__CreatePartitionRequest *request =
-        proto_unpack(&virmgrpc__create_partition_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__create_partition_request__descriptor, bytes, arena, err);
     const Virmgrpc__PartitionRequirements *wire;
     struct vipu_requirements r;
 
@@ -154,7 +154,7 @@ bool wire_get_remove(struct slice bytes, struct arena *arena, struct wire_partit
                      struct err *err)
 {
     Virmgrpc__RemovePartitionRequest *request =
-        proto_unpack(&virmgrpc__remove_partition_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__remove_partition_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;
@@ -166,7 +166,7 @@ bool wire_get_reset(struct slice bytes, struct arena *arena, struct wire_partiti
                     struct err *err)
 {
     Virmgrpc__ResetPartitionRequest *request =
-        proto_unpack(&virmgrpc__reset_partition_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__reset_partition_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;
@@ -178,7 +178,7 @@ bool wire_get_status_request(struct slice bytes, struct arena *arena, struct wir
                              struct err *err)
 {
     Virmgrpc__GetPartitionStatusRequest *request =
-        proto_unpack(&virmgrpc__get_partition_status_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__get_partition_status_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;
@@ -190,7 +190,7 @@ bool wire_get_ipuof_request(struct slice bytes, struct arena *arena, struct wire
                             struct err *err)
 {
     Virmgrpc__GetPartitionIpuofConfigRequest *request =
-        proto_unpack(&virmgrpc__get_partition_ipuof_config_request__descriptor, bytes, arena, err);
+        proto_unpack_request(&virmgrpc__get_partition_ipuof_config_request__descriptor, bytes, arena, err);
 
     if (!request)
         return false;

@@ -1,9 +1,9 @@
 /* The requests of the user API: structs to bytes for the client, bytes to structs for the server. Pure.
  *
  * Encoders append to `out`, whose limit they obey (`full`). Decoders allocate their result in the arena:
- * strings are never NULL, always valid UTF-8 without control characters (each offending byte becomes '?'),
- * and live as long as the arena. They ignore unknown fields; ERR_INVALID means that the bytes are not such a
- * message, or need more than the budget. */
+ * strings are never NULL, have no control characters (each becomes '?'), and live as long as the arena. They
+ * ignore unknown fields; ERR_INVALID means that the bytes are not such a message, have a text that is not
+ * valid UTF-8 or contains NUL, or need more than the budget. */
 #pragma once
 
 #include <stdbool.h>

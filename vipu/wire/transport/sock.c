@@ -1,5 +1,6 @@
 #include "vipu/wire/transport/sock.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -196,13 +197,29 @@ int sock_accept(int listener, unsigned idle_timeout_ms)
     return fd;
 }
 
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+void sock_peer(int fd, char out[SOCK_ADDRESS_MAX])
+{
+    union address address = {0};
+    socklen_t len = sizeof(address);
+
+    out[0] = '\0';
+    if (getpeername(fd, &address.any, &len) != 0)
+        return;
+    if (address.any.sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &address.v6.sin6_addr, out, SOCK_ADDRESS_MAX);
+    else if (address.any.sa_family == AF_INET)
+        inet_ntop(AF_INET, &address.v4.sin_addr, out, SOCK_ADDRESS_MAX);
+}
+
 uint32_t sock_port(int fd)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } address = {0};
+    union address address = {0};
     socklen_t len = sizeof(address);
 
     if (getsockname(fd, &address.any, &len) != 0)

@@ -36,4 +36,6 @@ int sock_connect(const struct sockaddr *address, socklen_t len, unsigned idle_ti
 /* "HOST:PORT", ":PORT", "[::1]:PORT"; HOST is an address or localhost, and port 0 lets the system choose. */
 int sock_listen(const char *address, struct err *err);
 int sock_accept(int listener, unsigned idle_timeout_ms); /* -1 with errno */
-uint32_t sock_port(int fd);                              /* the port in use; 0 if there is none */
+#define SOCK_ADDRESS_MAX 46u
+void sock_peer(int fd, char out[SOCK_ADDRESS_MAX]); /* its address without the port; "" if there is none */
+uint32_t sock_port(int fd);                         /* the port in use; 0 if there is none */

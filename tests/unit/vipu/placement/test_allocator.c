@@ -331,6 +331,18 @@ static bool is_possible(const struct world *w, const struct vipu_requirements *r
     return false;
 }
 
+/* Whether it would fit if nothing were taken or failed. */
+static bool fits_ever(const struct world *w, const struct vipu_requirements *r)
+{
+    struct vipu_allocator empty;
+    bool fits;
+
+    vipu_allocator_init(&empty, &w->clusters);
+    fits = vipu_allocator_count(&empty, r) > 0;
+    vipu_allocator_release(&empty);
+    return fits;
+}
+
 static void check_question(struct world *w, const struct vipu_requirements *r)
 {
     struct strv problems = {0};
@@ -344,7 +356,7 @@ static void check_question(struct world *w, const struct vipu_requirements *r)
     if (count > 0)
         CHECK_OK(vipu_allocator_find(&w->a, r, &at, &err), err);
     else
-        CHECK_ERR(vipu_allocator_find(&w->a, r, &at, &err), err, ERR_BUSY);
+        CHECK_ERR(vipu_allocator_find(&w->a, r, &at, &err), err, fits_ever(w, r) ? ERR_BUSY : ERR_INVALID);
     if (count > 0)
         check_placement(w, r, &at, smallest);
     vipu_placement_release(&at);
@@ -627,7 +639,7 @@ TEST(what_cannot_be_taken_leaves_no_trace)
     }
 }
 
-TEST(a_busy_cluster_says_what_is_left)
+TEST(what_can_never_fit_is_not_called_busy)
 {
     struct vipu_requirements r = {.size = 32, .num_ilds = 1};
     struct vipu_placement at;
@@ -635,9 +647,24 @@ TEST(a_busy_cluster_says_what_is_left)
     struct err err;
 
     set_up(&w, 1);
+    CHECK_ERR(vipu_allocator_find(&w.a, &r, &at, &err), err, ERR_INVALID);
+    CHECK_STR_EQ(err.msg, "32 IPUs over 1 IPU-Link domain can never fit: 56 IPUs in all, largest block 16");
+}
+
+TEST(a_busy_cluster_says_what_is_left)
+{
+    struct vipu_requirements r = {.size = 16, .num_ilds = 1};
+    struct vipu_placement at;
+    AUTO(world) struct world w = {0};
+    struct err err;
+
+    set_up(&w, 1);
+    for (size_t c = 0; c < w.clusters.count; c++)
+        for (size_t d = 0; d < w.clusters.items[c].domain_count; d++)
+            vipu_allocator_set_failed(&w.a, &w.clusters.items[c], d, UINT64_MAX);
     CHECK_ERR(vipu_allocator_find(&w.a, &r, &at, &err), err, ERR_BUSY);
-    CHECK_HAS(err.msg, "not enough free IPUs: 32 IPUs over 1 IPU-Link domain requested, ");
-    CHECK_HAS(err.msg, "free, largest block ");
+    CHECK_STR_EQ(err.msg, "not enough free IPUs: 16 IPUs over 1 IPU-Link domain requested, 0 of 56 free, "
+                          "largest block 0");
 }
 
 /* On record: gateway routing RING is for clusters with loop links, SWRING for switched gateway links. */

@@ -25,8 +25,8 @@ TEST(bodies_that_hold_no_message)
         struct slice body;
         const char *part;
     } rows[] = {
-        {{NULL, 0}, "empty response (0 bytes)"},
-        {{"\0\0\0\0", 4}, "empty response (4 bytes)"},
+        {{NULL, 0}, "expected a prefix of 5 bytes, got 0"},
+        {{"\0\0\0\0", 4}, "expected a prefix of 5 bytes, got 4"},
         {{"\1\0\0\0\0", 5}, "compressed"},
         {{"\0\0\0\0\2a", 6}, "expected 2 bytes, got 1"},
         {{"\0\0\0\0\0a", 6}, "expected 0 bytes, got 1"},

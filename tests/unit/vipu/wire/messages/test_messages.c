@@ -171,3 +171,46 @@ TEST(replies_that_lack_their_part)
     CHECK_ERR(wire_get_empty(SLICE_LIT("\xff"), &err), err, ERR_IO);
     CHECK_OK(wire_get_empty(SLICE_LIT("\xf8\x07\x01"), &err), err); /* a field that is not known */
 }
+
+#define BYTES(text)                                                                                          \
+    {                                                                                                        \
+        (text), sizeof(text) - 1                                                                             \
+    }
+
+/* Of a request, which acts: a text that would be read as another one is rejected, with the field's name. */
+TEST(texts_of_a_request_are_whole)
+{
+    static const struct {
+        struct slice bytes;
+        const char *says; /* NULL: accepted */
+    } rows[] = {
+        {BYTES("\x0a\x02p1"), NULL},
+        {BYTES("\x0a\x02\xc3\xbc"), NULL},
+        {BYTES("\x0a\x04p1\0x"), "partition_id must be valid UTF-8 without NUL bytes"},
+        {BYTES("\x0a\x03p1\0"), "partition_id"},
+        {BYTES("\x0a\x03p1\xff"), "partition_id"},
+        {BYTES("\x0a\x01\xc3\x10\xbc"), "partition_id"}, /* a sequence that the field's end cuts */
+        {BYTES("\x0a\x03\xed\xa0\x80"), "partition_id"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
+        struct wire_partition_request r;
+        struct err err;
+        bool ok = wire_get_remove(row->bytes, &arena, &r, &err);
+
+        CHECK_INT_EQ(ok, row->says == NULL);
+        if (!ok)
+            CHECK_HAS(err.msg, row->says);
+    }
+}
+
+TEST(texts_inside_the_messages_of_a_request_are_whole)
+{
+    AUTO(arena) struct arena arena = {.budget = WIRE_REQUEST_BUDGET};
+    struct vipu_requirements r;
+    struct err err;
+
+    CHECK_ERR(wire_get_create(SLICE_LIT("\x12\x05\x0a\x03p\0x"), &arena, &r, &err), err, ERR_INVALID);
+    CHECK_HAS(err.msg, "id must be valid UTF-8 without NUL bytes");
+}
