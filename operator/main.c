@@ -34,7 +34,7 @@ enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000 };
 
 struct app {
     struct options options;
-    struct strv pull_secrets;
+    struct strv pull_secrets, priority_classes;
     struct client_config client_config;
     struct loop *loop;
     struct kube *kube;
@@ -84,6 +84,7 @@ static void on_started(void *ctx)
                            .operator_ns = operator_ns(app),
                            .watch_ns = o->watch_ns,
                            .partition_prefix = o->partition_prefix,
+                           .priority_classes = &app->priority_classes,
                            .pods = {.launcher_image = o->launcher_image,
                                     .launcher_pull_policy = o->launcher_pull_policy,
                                     .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),
@@ -349,6 +350,7 @@ static bool start(struct app *app, struct err *err)
                                                          .client_config = &from,
                                                          .metrics = metrics,
                                                          .largest_partition = largest_partition,
+                                                         .priority_classes = &app->priority_classes,
                                                          .ctx = app},
                                err);
     return app->servers != NULL;
@@ -385,6 +387,7 @@ static void finish(struct app *app)
         loop_free(app->loop);
     client_config_release(&app->client_config);
     strv_release(&app->pull_secrets);
+    strv_release(&app->priority_classes);
     mem_free(app->address);
     options_release(&app->options);
 }
@@ -479,6 +482,7 @@ int main(int argc, char **argv)
         log_parse_level(app.options.log_level, &level);
         log_setup(level, str_eq(app.options.log_format, "json"));
         strv_split(app.options.pull_secrets, ',', &app.pull_secrets);
+        strv_split(app.options.priority_classes, ',', &app.priority_classes);
         code = run(&app);
         break;
     }

@@ -6,6 +6,7 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "base/io/log.h"
+#include "operator/api/job/queue_priority.h"
 
 #define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
 
@@ -89,6 +90,11 @@ static const struct opt ROWS[] = {
               .fallback = "text"),
     OPT_VALUE("partition-prefix", OPT_STR, AT(partition_prefix), "TEXT",
               "Prefix of partition IDs; must be unique per V-IPU controller", .fallback = "p"),
+    OPT_VALUE(
+        "queue-priority-classes", OPT_STR, AT(priority_classes), "NAMES",
+        "Comma-separated names of the PriorityClasses that order the queue for IPUs; \"*\": all. Those of "
+        "the system never do",
+        .fallback = QUEUE_PRIORITY_ALL),
     OPT_VALUE("hold-seconds", OPT_U32, AT(hold_s), "SECONDS",
               "Seconds to hold a partition whose processes may still be running", .fallback = "300", .min = 0,
               .max = 86400),
@@ -136,6 +142,20 @@ enum options_metrics options_metrics(const struct options *options)
     return how;
 }
 
+static void check_priority_classes(const char *list, struct strv *problems)
+{
+    AUTO(strv) struct strv names = {0};
+
+    strv_split(list, ',', &names);
+    for (size_t i = 0; i < names.count; i++) {
+        if (queue_priority_is_of_system(names.items[i]))
+            strv_pushf(problems,
+                       "--queue-priority-classes: %s is a class of the system, which never orders the queue; "
+                       "remove it",
+                       names.items[i]);
+    }
+}
+
 static void check(const struct options *o, struct strv *problems)
 {
     static const char *const policies[] = {"Always", "IfNotPresent", "Never", NULL};
@@ -145,6 +165,7 @@ static void check(const struct options *o, struct strv *problems)
     check_word("launcher-pull-policy", o->launcher_pull_policy, policies, problems);
     check_word("log-format", o->log_format, formats, problems);
     check_word("metrics", o->metrics, METRICS_WORDS, problems);
+    check_priority_classes(o->priority_classes, problems);
     if (!log_parse_level(o->log_level, &level))
         strv_pushf(problems, "--log-level: expected debug, info, warn or error, got \"%s\"", o->log_level);
     if (strspn(o->partition_prefix, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(o->partition_prefix) ||

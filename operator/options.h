@@ -22,6 +22,7 @@ struct options {
     uint32_t metrics_port;
     char *log_level, *log_format;
     char *partition_prefix;
+    char *priority_classes;
     uint32_t hold_s;
     uint32_t requeue_s;
     uint32_t partition_failure_s;

@@ -27,6 +27,7 @@ static bool start_webhooks(struct servers *servers, struct err *err)
                                                 .given = o->admission_certificate,
                                                 .names = &servers->webhook_names,
                                                 .largest_partition = servers->options.largest_partition,
+                                                .priority_classes = servers->options.priority_classes,
                                                 .ctx = servers->options.ctx},
                      err);
     if (servers->webhooks)

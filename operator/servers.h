@@ -17,6 +17,7 @@ struct servers_options {
     const struct client_config_options *client_config; /* used at the start alone */
     void (*metrics)(void *ctx, struct str *out);
     uint32_t (*largest_partition)(void *ctx); /* as in webhooks_options */
+    const struct strv *priority_classes;      /* likewise */
     void *ctx;
 };
 

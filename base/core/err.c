@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/mem.h"
+#include "base/core/visible.h"
+
 static bool is_utf8_continuation(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
@@ -20,12 +23,20 @@ static void end_with_ellipsis(char *text, size_t size)
 }
 
 /* Messages are one line, whatever a peer sent. */
-static void join_lines(char *text)
+static void make_line(char *text, size_t size)
 {
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == '\x7f')
-            *text = ' ';
+    for (char *c = text; *c; c++) {
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
     }
+    if (visible_is(text, VISIBLE_LINE))
+        return;
+    char *line = visible_new(text, VISIBLE_LINE);
+    size_t len = strlen(line);
+    memcpy(text, line, len < size ? len + 1 : size);
+    if (len >= size)
+        end_with_ellipsis(text, size);
+    mem_free(line);
 }
 
 __attribute__((format(printf, 3, 0))) static void format(char *out, size_t size, const char *fmt,
@@ -37,7 +48,7 @@ __attribute__((format(printf, 3, 0))) static void format(char *out, size_t size,
         out[0] = '\0';
     else if ((size_t)len >= size)
         end_with_ellipsis(out, size);
-    join_lines(out);
+    make_line(out, size);
 }
 
 /* Appends ": tail" to text. */
@@ -56,7 +67,7 @@ static void append(char *text, size_t size, const char *tail)
     memcpy(text, both, len < size ? len + 1 : size);
     if (len >= size)
         end_with_ellipsis(text, size);
-    join_lines(text);
+    make_line(text, size);
 }
 
 __attribute__((format(printf, 4, 0))) static void fill(struct err *err, enum err_kind kind, int code,

@@ -27,8 +27,9 @@ enum err_kind {
 
 struct err {
     enum err_kind kind;
-    int code;      /* errno, HTTP status, CURLcode or gRPC status, depending on the origin; 0 if none */
-    char msg[240]; /* one line, no trailing period, always terminated; longer texts end in "..." */
+    int code; /* errno, HTTP status, CURLcode or gRPC status, depending on the origin; 0 if none */
+    char
+        msg[240]; /* one line (visible.h), no trailing period, always terminated; longer texts end in "..." */
 };
 
 /* Both return false, so that `return err_set(...)` is the idiom. */

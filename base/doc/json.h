@@ -55,5 +55,8 @@ cJSON *json_put_take(cJSON *object, const char *key,
                      cJSON *value); /* moves value in; replaces an existing member */
 cJSON *json_push_take(cJSON *array, cJSON *value);
 cJSON *json_push_str(cJSON *array, const char *text);
+/* Shows control characters as text (visible.h) in every string of the tree, with what of them is to be kept.
+ * Not in the names of members. */
+void json_make_visible(cJSON *tree, const char *kept);
 void json_drop(cJSON *object, const char *key);
 void json_drop_child(cJSON *parent, cJSON *child); /* at once, however many children there are */

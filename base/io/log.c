@@ -10,6 +10,7 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
+#include "base/core/visible.h"
 
 enum { RING_SLOTS = 8, RING_BYTES = 1024, TEXT_MAX_BYTES = 8 * 1024 };
 
@@ -73,51 +74,29 @@ const char *log_fmt(const char *fmt, ...)
     return slot;
 }
 
-static bool is_tail(unsigned char c)
-{
-    return (c & 0xC0) == 0x80;
-}
-
-/* Bytes of the well-formed, printable UTF-8 character at `at`, or 0. C1 controls (U+0080..U+009F) can move a
- * terminal's cursor and do not count as printable. */
-static size_t utf8_len(const unsigned char *at)
-{
-    if (at[0] < 0xC2)
-        return 0;
-    if (at[0] < 0xE0)
-        return is_tail(at[1]) && (at[0] != 0xC2 || at[1] >= 0xA0) ? 2 : 0;
-    if (at[0] < 0xF0) {
-        bool fits = (at[0] != 0xE0 || at[1] >= 0xA0) && (at[0] != 0xED || at[1] < 0xA0);
-        return fits && is_tail(at[1]) && is_tail(at[2]) ? 3 : 0;
-    }
-    bool fits = at[0] < 0xF5 && (at[0] != 0xF0 || at[1] >= 0x90) && (at[0] != 0xF4 || at[1] < 0x90);
-    return fits && is_tail(at[1]) && is_tail(at[2]) && is_tail(at[3]) ? 4 : 0;
-}
-
 /* Valid inside JSON quotes, and harmless in a terminal. One long value must not push out the rest of its
  * line. */
 static void add_escaped(struct str *line, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    size_t left = strlen(text), most = left > TEXT_MAX_BYTES ? left - TEXT_MAX_BYTES : 0;
 
-    while (*at) {
-        if (at - (const unsigned char *)text > TEXT_MAX_BYTES) {
-            (void)str_adds(line, "...");
-            return;
-        }
-        size_t len = utf8_len(at);
-        if (*at == '"' || *at == '\\')
-            (void)str_addf(line, "\\%c", *at);
-        else if (*at == '\n')
+    while (left > most) {
+        size_t len = visible_len(text, left);
+
+        if (*text == '"' || *text == '\\')
+            (void)str_addf(line, "\\%c", *text);
+        else if (*text == '\n')
             (void)str_adds(line, "\\n");
         else if (len > 0)
-            (void)str_add(line, at, len);
-        else if (*at < ' ' || *at >= 0x7F)
-            (void)str_addf(line, "\\u%04x", *at);
+            (void)str_add(line, text, len);
         else
-            (void)str_addc(line, (char)*at);
-        at += len > 0 ? len : 1;
+            (void)str_addf(line, "\\u%04x", (unsigned char)*text);
+        len = len > 0 ? len : 1;
+        text += len;
+        left = left > len ? left - len : 0;
     }
+    if (left)
+        (void)str_adds(line, "...");
 }
 
 static void add_quoted(struct str *line, const char *text)

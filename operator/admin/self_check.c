@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/http/http_client.h"
 #include "base/io/loop.h"
 #include "operator/admin/sync_client.h"
@@ -261,8 +262,10 @@ static int print_results(const struct check *check)
     for (size_t i = 0; i < PROBES; i++) {
         const struct probe *q = &check->probes[i];
 
+        AUTO(mem) char *text = visible_new(q->trouble ? q->trouble : "ok", VISIBLE_LINES);
+
         if (is_enabled(check, i))
-            printf("%s: %s\n", q->name, q->trouble ? q->trouble : "ok");
+            printf("%s: %s\n", q->name, text);
         if (q->trouble)
             exit_code = SUBCOMMAND_FAILED;
     }

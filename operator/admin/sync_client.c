@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/http/http_client.h"
 
 enum { ANSWER_MS = 15000 };
@@ -58,6 +59,7 @@ static void on_page(void *ctx, const struct http_response *res, const struct err
                      res->body.ptr);
     } else {
         answer->body = json_parse(res->body, &answer->err);
+        json_make_visible(answer->body, VISIBLE_LINE); /* it may be the page of another program */
     }
 }
 

@@ -74,6 +74,8 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
          "vipuServer.podAnnotations: checksum/config is an annotation"),
         ({"controller": {"extraArgs": ["--lease-name", "x"]}}, "--lease-name is set by the chart"),
         ({"controller": {"extraArgs": ["--metrics=off"]}}, "set by the chart; use metrics.mode"),
+        ({"queue": {"priorityClasses": ["research", "system-node-critical"]}}, "queue"),
+        ({"queue": {"priorityClasses": "research"}}, "queue"),
         ({"controller": {"priorityClassName": "other"}, "priorityClass": {"create": True}},
          "priorityClass.create: has no effect when"),
     ],

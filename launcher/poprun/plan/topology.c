@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 
 #define TITLE "poprun topology"
 
@@ -69,9 +70,9 @@ static char *label_number(const struct topology *t, uint32_t block, size_t room)
 
 static char *label_host(const struct topology *t, uint32_t block, size_t room)
 {
-    const char *name = host_name(t, block);
+    AUTO(mem) char *name = visible_new(host_name(t, block), VISIBLE_LINE);
 
-    return strlen(name) <= room ? mem_strdup(name) : mem_printf("[%u]", block);
+    return strlen(name) <= room ? TAKE(name) : mem_printf("[%u]", block);
 }
 
 static size_t cell_width(const struct topology *t)
@@ -151,9 +152,12 @@ static void add_legend(const struct topology *t, struct str *out)
 {
     size_t room = span_width(t, t->num_replicas / count_hosts(t)) - 2;
 
-    for (uint32_t host = 0; host < count_hosts(t); host++)
-        if (strlen(host_name(t, host)) > room)
-            (void)str_addf(out, "[%u]: %s\n", host, host_name(t, host));
+    for (uint32_t host = 0; host < count_hosts(t); host++) {
+        AUTO(mem) char *name = visible_new(host_name(t, host), VISIBLE_LINE);
+
+        if (strlen(name) > room)
+            (void)str_addf(out, "[%u]: %s\n", host, name);
+    }
 }
 
 void topology_print(const struct topology *t, struct str *out)

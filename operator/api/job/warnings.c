@@ -6,6 +6,7 @@
 #include "operator/api/job/job_finished.h"
 #include "operator/api/job/field.h"
 #include "operator/api/job/jobspec.h"
+#include "operator/api/job/queue_priority.h"
 #include "operator/api/names.h"
 
 #define LAUNCHER "spec/launcher"
@@ -105,6 +106,28 @@ static void advise_on_restarts(const cJSON *old, const cJSON *job, struct strv *
     }
 }
 
+static void advise_on_priority(const cJSON *old, const cJSON *job, const struct strv *classes,
+                               struct strv *warnings)
+{
+    static const struct {
+        const char *path, *name;
+    } rows[] = {
+        {WORKERS "/spec/priorityClassName", "spec.workers.template.spec.priorityClassName"},
+        {LAUNCHER "/template/spec/priorityClassName", "spec.launcher.template.spec.priorityClassName"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *class_name = json_str(job, rows[i].path, "");
+
+        if (!*class_name || !is_new(old, job, rows[i].path) || queue_priority_counts(classes, class_name))
+            continue;
+        strv_pushf(warnings, "%s: the queue for IPUs ignores this PriorityClass; %s", rows[i].name,
+                   queue_priority_is_of_system(class_name)
+                       ? "classes of the system never count"
+                       : "only those of the chart's value queue.priorityClasses count");
+    }
+}
+
 /* ---- a command that cannot start ---- */
 
 static bool is_mpirun(const cJSON *word)
@@ -199,7 +222,8 @@ static void advise_on_size(uint32_t ipus, uint32_t largest_partition, struct str
             ipus, largest_partition);
 }
 
-void warnings_for_job(const cJSON *old, const cJSON *job, uint32_t largest_partition, struct strv *warnings)
+void warnings_for_job(const cJSON *old, const cJSON *job, const struct warning_facts *facts,
+                      struct strv *warnings)
 {
     AUTO(strv) struct strv unused = {0};
     AUTO(jobspec) struct job_spec spec;
@@ -211,7 +235,8 @@ void warnings_for_job(const cJSON *old, const cJSON *job, uint32_t largest_parti
         advise_on_change(old, job, &spec, warnings);
         advise_on_release(old, job, warnings);
     } else {
-        advise_on_size(spec.ipus_per_instance, largest_partition, warnings);
+        advise_on_size(spec.ipus_per_instance, facts->largest_partition, warnings);
     }
     advise_on_fields(old, job, &spec, warnings);
+    advise_on_priority(old, job, facts->priority_classes, warnings);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 
 /* What admission rejects is worth another try when its rules change, whatever status a webhook or a policy
  * gives it: a policy's is 422 unless it says otherwise, a webhook's 400. Every release words the messages of
@@ -93,7 +94,7 @@ static char *status_message(int http_status, const cJSON *body)
         str_addf(&out, "the API server responded with status %d and no message", http_status);
     JSON_EACH (cause, json_at(body, "details/causes"))
         add_cause(&out, cause);
-    return str_take(&out);
+    return visible_new(str_text(&out), VISIBLE_LINES);
 }
 
 static int64_t retry_after_of(const cJSON *body, int64_t retry_after_ms)

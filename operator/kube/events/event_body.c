@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/timefmt.h"
+#include "base/core/visible.h"
 
 #define NAME_MAX_BYTES ((size_t)253)
 #define HASH_BYTES ((size_t)17) /* with the dot */
@@ -48,9 +49,10 @@ static void put_cut(cJSON *object, const char *key, const char *text, size_t max
 }
 
 /* What is cut says so: a note may end with a command. */
-static void put_note(cJSON *object, const char *text)
+static void put_note(cJSON *object, const char *note)
 {
     static const char mark[] = "...";
+    AUTO(mem) char *text = visible_new(note, VISIBLE_LINES);
     AUTO(mem) char *fitting = NULL;
 
     if (strlen(text) <= EVENT_NOTE_MAX_BYTES) {

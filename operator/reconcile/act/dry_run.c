@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
+#include "operator/api/job/queue_priority.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/act/launcher_requests.h"
 #include "operator/reconcile/act/responses_common.h"
@@ -127,11 +128,10 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
     struct job_cache *cache = execution_job_cache(request->execution);
     enum err_kind kind = res->err.kind;
     bool is_rejected = kind != ERR_INVALID && response_is_rejection(request, res);
-    /* The API server's admission writes the value of the template's PriorityClass into the pod. */
     struct dry_run_result result = {
         .reason = is_rejected ? response_reason(res) : NULL,
         .text = is_rejected ? res->message : NULL,
-        .priority = (int32_t)json_i64(res->body, "spec/priority", 0),
+        .priority = queue_priority_of_pod(request->execution->r->options.priority_classes, res->body),
     };
 
     if (dry_run_other_name(request, res) || dry_run_launcher(request, res))

@@ -13,7 +13,8 @@ struct reconciler_options {
     const char *credentials; /* folder of the controllers' Secrets */
     const char *operator_ns; /* where the records are */
     const char *watch_ns;    /* the one namespace whose jobs are run, without access to nodes; NULL: all */
-    const char *partition_prefix; /* "p" */
+    const char *partition_prefix;        /* "p" */
+    const struct strv *priority_classes; /* that order the queue, as in queue_priority.h */
     struct pod_spec_options pods;
     int64_t hold_ms;    /* how long to hold IPUs while a process may be running on them */
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */

@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "base/core/visible.h"
 #include "base/doc/openmetrics.h"
 #include "base/io/log.h"
 #include "base/http/http_server.h"
@@ -55,6 +56,7 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
         http_server_replyf(request, 503, "no leader; retry later\n");
         return;
     }
+    json_make_visible(body, VISIBLE_LINES);
     text = json_print(body);
     http_server_reply(request, 200, "application/json", slice_of(text));
 }

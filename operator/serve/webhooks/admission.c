@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/doc/json_count.h"
 #include "operator/api/job/additions.h"
 #include "operator/api/job/warnings.h"
@@ -191,14 +192,14 @@ static void reject(cJSON *response, const char *name, const struct strv *problem
     json_put_str(details, "name", name);
 }
 
-static void advise(cJSON *response, const struct admission *admission, uint32_t largest_partition)
+static void advise(cJSON *response, const struct admission *admission, const struct warning_facts *facts)
 {
     AUTO(strv) struct strv warnings = {0};
     cJSON *list;
 
     if (!admission_needs_validation(admission))
         return;
-    warnings_for_job(admission->old, admission->object, largest_partition, &warnings);
+    warnings_for_job(admission->old, admission->object, facts, &warnings);
     if (warnings.count == 0)
         return;
     list = json_put_array(response, "warnings");
@@ -207,7 +208,7 @@ static void advise(cJSON *response, const struct admission *admission, uint32_t 
 }
 
 char *admission_verdict(const struct admission *admission, const struct strv *problems,
-                        uint32_t largest_partition)
+                        const struct warning_facts *facts)
 {
     cJSON *response;
     AUTO(json) cJSON *answer = new_answer(admission, problems->count == 0, &response);
@@ -215,7 +216,8 @@ char *admission_verdict(const struct admission *admission, const struct strv *pr
     if (problems->count)
         reject(response, name_of(admission), problems);
     else
-        advise(response, admission, largest_partition);
+        advise(response, admission, facts);
+    json_make_visible(answer, VISIBLE_LINES);
     return json_print(answer);
 }
 

@@ -13,6 +13,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/doc/json.h"
+#include "operator/api/job/warnings.h"
 
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
 /* Jobs have a thousand or two; a change brings the job twice. */
@@ -66,4 +67,4 @@ bool admission_is_about_unknown_fields(const cJSON *status);
 /* The validating webhook's response, and the mutating one's to a job with problems: allowed without problems,
  * with the warnings of operator/api/job/warnings.h; owned by the caller. */
 char *admission_verdict(const struct admission *admission, const struct strv *problems,
-                        uint32_t largest_partition);
+                        const struct warning_facts *facts);

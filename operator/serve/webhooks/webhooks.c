@@ -23,6 +23,7 @@ struct webhooks {
     struct http_server *http_server;
     struct cert_rotator *cert_rotator;
     uint32_t (*largest_partition)(void *ctx);
+    const struct strv *priority_classes;
     void *ctx;
     struct pending_review *reviews;
     size_t cost_bytes; /* of all of them */
@@ -113,8 +114,11 @@ static char *answer_of(const struct pending_review *review)
 
     if (review->webhook == WEBHOOK_MUTATE && review->problems.count == 0)
         return admission_mutate(&review->admission);
-    return admission_verdict(&review->admission, &review->problems,
-                             review->problems.count ? 0 : webhooks->largest_partition(webhooks->ctx));
+    return admission_verdict(
+        &review->admission, &review->problems,
+        &(struct warning_facts){.largest_partition =
+                                    review->problems.count ? 0 : webhooks->largest_partition(webhooks->ctx),
+                                .priority_classes = webhooks->priority_classes});
 }
 
 static void reply(struct pending_review *review)
@@ -303,6 +307,7 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
 
     webhooks->kube = kube;
     webhooks->largest_partition = options->largest_partition;
+    webhooks->priority_classes = options->priority_classes;
     webhooks->ctx = options->ctx;
     webhooks->routes[WEBHOOK_MUTATE] = (struct http_server_route){.path = MUTATE,
                                                                   .methods = "POST",

@@ -21,6 +21,7 @@ struct webhooks_options {
     const char *given;        /* the Secret that another program keeps, or NULL */
     const struct strv *names; /* by which the API server reaches it; must outlive it */
     uint32_t (*largest_partition)(void *ctx); /* that some V-IPU controller could ever create; 0: not known */
+    const struct strv *priority_classes; /* that order the queue, as in queue_priority.h; must outlive it */
     void *ctx;
 };
 

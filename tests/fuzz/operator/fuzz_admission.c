@@ -23,7 +23,8 @@ static void answer(const struct admission *admission, struct strv *problems)
 
     if (admission_needs_validation(admission))
         admission_validate(admission, problems);
-    AUTO(mem) char *verdict = admission_verdict(admission, problems, 64);
+    AUTO(mem)
+    char *verdict = admission_verdict(admission, problems, &(struct warning_facts){.largest_partition = 64});
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
         AUTO(json) cJSON *template = admission_pod_template(admission, (enum admission_pods)i);
 

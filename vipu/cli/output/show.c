@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "base/core/visible.h"
 #include "base/doc/json.h"
 #include "vipu/cli/output/table.h"
 
@@ -67,8 +68,10 @@ static cJSON *partition_json(const struct vipu_partition *p)
 
 void show_document_take(cJSON *document, struct str *out)
 {
-    AUTO(mem) char *text = json_print_pretty(document);
+    AUTO(mem) char *text = NULL;
 
+    json_make_visible(document, VISIBLE_LINES);
+    text = json_print_pretty(document);
     str_addf(out, "%s\n", text);
     cJSON_Delete(document);
 }
@@ -82,6 +85,7 @@ void show_partitions_json(const struct vipu_partitions *list, struct str *out)
         AUTO(mem) char *text = NULL;
 
         json_put_take(entry, "partition", partition_json(&list->items[i]));
+        json_make_visible(entry, VISIBLE_LINES);
         text = json_print_pretty(entry);
         str_addf(out, "%s%s", i ? ", " : "", text);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 
 #define RULE_MAX 120u /* a cell of an allocation may list thousands of agents */
 
@@ -20,10 +21,10 @@ void table_init(struct table *table, const char *const *heading)
 /* A '|' or a control character inside a cell would look like another cell or line. */
 void table_add(struct table *table, const char *cell)
 {
-    char *text = mem_strdup(cell);
+    char *text = visible_new(cell, VISIBLE_LINE);
 
     for (char *c = text; *c; c++)
-        if (*c == '|' || (unsigned char)*c < ' ' || *c == 0x7f)
+        if (*c == '|')
             *c = '?';
     strv_push_take(&table->cells, text);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/doc/json.h"
 
 void gcd_view_release(struct gcd_view *view)
@@ -43,19 +44,9 @@ static void sort_ipus(struct gcd_view *view)
 }
 
 /* The value of a key in a file as text: printed, it must stay on its line. */
-static char *clean(const char *text)
-{
-    char *copy = mem_strdup(text);
-
-    for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
-    return copy;
-}
-
 static char *text_of(const cJSON *object, const char *key)
 {
-    return clean(json_str(object, key, ""));
+    return visible_new(json_str(object, key, ""), VISIBLE_LINE);
 }
 
 static bool number_of(const cJSON *object, const char *key, uint32_t *ret, struct err *err)
@@ -140,14 +131,14 @@ static bool read_attributes(const cJSON *attributes, struct gcd_view *view, stru
                        GCD_VIEW_MAX_IPUS);
     if (partition && *partition) {
         mem_free(view->partition);
-        view->partition = clean(partition);
+        view->partition = visible_new(partition, VISIBLE_LINE);
     }
     if (routing)
         (void)vipu_routing_parse(routing, &view->routing);
     if (replicas)
         (void)parse_u32(replicas, 0, GCD_VIEW_MAX_IPUS, &view->num_replicas);
     if (sync)
-        view->sync_type = clean(sync);
+        view->sync_type = visible_new(sync, VISIBLE_LINE);
     view->reconfigurable = reconfigurable && (str_eq(reconfigurable, "true") || str_eq(reconfigurable, "1"));
     return true;
 }
@@ -155,7 +146,7 @@ static bool read_attributes(const cJSON *attributes, struct gcd_view *view, stru
 bool gcd_view_from_file(struct slice text, const char *name, struct gcd_view *ret, struct err *err)
 {
     AUTO(json) cJSON *document = json_parse(text, err);
-    AUTO(gcd_view) struct gcd_view view = {.partition = clean(name)};
+    AUTO(gcd_view) struct gcd_view view = {.partition = visible_new(name, VISIBLE_LINE)};
     const cJSON *devices = cJSON_IsArray(document) ? document : json_at(document, "devices");
 
     if (!document)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 
 void box_table_init(struct box_table *box, const struct box_table_column *columns, size_t column_count)
 {
@@ -20,10 +21,13 @@ void box_table_release(struct box_table *box)
 /* A cell's content comes from outside and must not leave the cell. */
 static char *clean_take(char *text)
 {
-    for (char *c = text; *c; c++)
-        if (*c == '|' || (unsigned char)*c < ' ' || *c == 0x7f)
+    char *clean = visible_new(text, VISIBLE_LINE);
+
+    mem_free(text);
+    for (char *c = clean; *c; c++)
+        if (*c == '|')
             *c = '?';
-    return text;
+    return clean;
 }
 
 /* "172.31.100.130" in 13 columns is "...31.100.130". */

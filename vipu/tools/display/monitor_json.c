@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "base/core/visible.h"
 #include "base/doc/json.h"
 
 static void put_ipu(cJSON *list, const struct gcd_view *view, uint32_t index)
@@ -72,6 +73,7 @@ void monitor_print_json(const struct monitored_gcd *gcds, size_t count, bool wit
 
     for (size_t i = 0; i < count; i++)
         put_gcd(list, &gcds[i], with_cards, pid_space, now_unix_s);
+    json_make_visible(document, VISIBLE_LINES);
     text = json_print_pretty(document);
     str_addf(out, "%s\n", text);
 }

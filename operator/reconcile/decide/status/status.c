@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "base/core/visible.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/status/conditions.h"
 #include "operator/reconcile/decide/run/partition_release.h"
@@ -176,12 +177,13 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct job_verd
 }
 
 /* The API server's messages have no limit; the status has one. */
-static char *truncate_message(const char *text)
+static char *readable_message(const char *original)
 {
+    AUTO(mem) char *text = visible_new(original, VISIBLE_LINES);
     size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
 
     if (len <= STATUS_MESSAGE_MAX)
-        return mem_strdup(text);
+        return TAKE(text);
     for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
         len--; /* never cut inside a UTF-8 sequence */
     return mem_printf("%.*s...", (int)len, text);
@@ -190,7 +192,7 @@ static char *truncate_message(const char *text)
 /* The next process reads it, see job_cache_recall_requeue. */
 static void put_start_failure(cJSON *status, const struct job_verdict *v, const struct job_view *view)
 {
-    AUTO(mem) char *message = truncate_message(view->create_text ? view->create_text : "");
+    AUTO(mem) char *message = readable_message(view->create_text ? view->create_text : "");
     cJSON *failure;
     char at[TIMEFMT_RFC3339_SIZE];
 
@@ -233,6 +235,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_start_failure(status, v, view);
     conditions_put(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
+    json_make_visible(status, VISIBLE_LINES); /* also what V-IPU controllers and logs say */
     return status;
 }
 
@@ -362,7 +365,7 @@ static void decide(const struct job_view *view, const cJSON *before, const struc
 void status_decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                    struct plan *plan)
 {
-    AUTO(mem) char *message = truncate_message(v->message);
+    AUTO(mem) char *message = readable_message(v->message);
     struct job_verdict with_message = *v;
 
     with_message.message = message;

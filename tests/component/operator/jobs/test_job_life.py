@@ -192,15 +192,15 @@ def test_failure_names_container_code_and_last_lines(world, vipu):
     job = world.job("broken", workersPerJobInstance=2)
     pods = job.run_pods(2)
     job.wait("Running")
-    world.kubelet.fail(pods["broken-worker-1"], 3, "\0 loss is not a number")
+    world.kubelet.fail(pods["broken-worker-1"], 3, "\0 \x1b[2Jloss\x9b is not a number")
     until(lambda: is_stopped(job.pods()["broken-worker-0"]), "its peer is stopped", tell=world.tell)
     assert job.is_in("Running") and vipu.partitions(), "IPUs go back only when its process has ended"
     world.kubelet.end_stopped(pods["broken-worker-0"])
     failed = job.wait("Failed", "ContainerFailed")
-    assert failed["lastMessage"] == "Container train of pod broken-worker-1 exited with code 3: \ufffd loss is not a number"
+    assert failed["lastMessage"] == "Container train of pod broken-worker-1 exited with code 3: \ufffd \\x1b[2Jloss\\u009b is not a number"
     failure = failed["failures"][0]
     assert (failure["pod"], failure["container"], failure["exitCode"]) == ("broken-worker-1", "train", 3)
-    assert failure["message"] == "\ufffd loss is not a number" and failure["instance"] == 0
+    assert failure["message"] == "\ufffd \\x1b[2Jloss\\u009b is not a number" and failure["instance"] == 0
     assert job.condition("Failed")["status"] == "True" and job.condition("Completed")["status"] == "False"
     job.wait_released()
     assert vipu.partitions() == {}

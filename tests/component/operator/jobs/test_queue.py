@@ -149,3 +149,24 @@ def test_a_job_of_higher_priority_goes_first(world, vipu):
         until(lambda: priorities(operator) == [1000, 0], "and still does, though a pod of that name exists", tell=world.tell)
     finally:
         world.api.delete("priorityclasses", None, name)
+
+
+def test_only_listed_priority_classes_order_the_queue(world, vipu):
+    """What the API server's admission makes of a class: kubernetes/kubernetes, plugin/pkg/admission/priority/admission.go."""
+    listed, other = f"listed-{world.ns}", f"other-{world.ns}"
+    for name, value in ((listed, 10), (other, 1000)):
+        world.api.create("priorityclasses", None, {"metadata": {"name": name}, "value": value})
+    try:
+        operator = world.start_operator(vipu.address, f"--queue-priority-classes={listed}")
+        world.job("first", ipusPerJobInstance="64").wait_pods(1)
+        for name, of in (("plain", None), ("system", "system-node-critical"), ("unlisted", other), ("urgent", listed)):
+            template = pod_template(priorityClassName=of) if of else pod_template()
+            world.job(name, ipusPerJobInstance="64", workers={"template": template}).wait("Pending")
+            world.cluster.next_second()
+        line = until(lambda: (items := json.loads(operator.ask("/queue")[1])["queue"]) and len(items) == 4 and items, "all wait",
+                     tell=world.tell)
+        assert [(item["job"].split("/")[1], item["priority"]) for item in line] == [
+            ("urgent", 10), ("plain", 0), ("system", 0), ("unlisted", 0)]
+    finally:
+        for name in (listed, other):
+            world.api.delete("priorityclasses", None, name)

@@ -43,9 +43,15 @@ TEST(a_long_message_ends_in_dots_and_in_whole_characters)
 TEST(a_message_is_one_line)
 {
     struct err err;
+    char text[300];
 
-    err_set(&err, ERR_IO, "a\nb\tc\x1b[1m\x7f");
-    CHECK_STR_EQ(err.msg, "a b c [1m ");
+    err_set(&err, ERR_IO, "a\nb\tc\x1b[1m\x7f\xff");
+    CHECK_STR_EQ(err.msg, "a b c\\x1b[1m\\x7f\\xff");
+    memset(text, '\x1b', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    err_set(&err, ERR_IO, "%s", text);
+    CHECK(str_has_prefix(err.msg, "\\x1b\\x1b") && str_has_suffix(err.msg, "..."));
+    CHECK(strlen(err.msg) < sizeof err.msg);
 }
 
 TEST(errno_chooses_the_kind)

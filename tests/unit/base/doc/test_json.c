@@ -305,3 +305,16 @@ TEST(what_is_no_json_has_at_least_the_values_that_were_read_of_it)
         CHECK_INT_EQ(json_count_values((struct slice){text, strlen(row->text)}), row->least);
     }
 }
+
+TEST(control_characters_in_a_tree_are_shown_as_text)
+{
+    struct err err;
+    AUTO(json)
+    cJSON *tree = json_parse(SLICE_LIT("{\"a\":[\"x\\u001b[2J\",{\"b\":\"\\u009by\\nz\"}],\"c\":1}"), &err);
+    AUTO(mem) char *text = NULL;
+
+    json_make_visible(tree, "\n");
+    text = json_print(tree);
+    CHECK_STR_EQ(text, "{\"a\":[\"x\\\\x1b[2J\",{\"b\":\"\\\\u009by\\nz\"}],\"c\":1}");
+    json_make_visible(NULL, "");
+}

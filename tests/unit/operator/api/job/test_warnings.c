@@ -18,6 +18,7 @@
 #define RELEASES(ids)                                                                                        \
     "{\"metadata\":{\"name\":\"j\",\"annotations\":{\"graphcore.ai/release\":\"" ids "\"}},"                 \
     "\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"}}"
+#define CLASS(name) "\"priorityClassName\":\"" name "\","
 #define ALWAYS "\"restartPolicy\":\"Always\","
 
 #define RUNS "{\"launcherStatus\":\"Running\"}"
@@ -39,7 +40,9 @@ static void advise(const char *old_text, const char *text, struct strv *ret)
     AUTO(json) cJSON *old = parse(old_text);
     AUTO(json) cJSON *job = parse(text);
 
-    warnings_for_job(old, job, 64, ret);
+    struct strv classes = {.items = (char *[]){(char *)(uintptr_t) "research", NULL}, .count = 1};
+
+    warnings_for_job(old, job, &(struct warning_facts){64, &classes}, ret);
 }
 
 TEST(what_has_no_effect_is_named)
@@ -116,6 +119,21 @@ TEST(what_has_no_effect_is_named)
         {RELEASES("yes"), RELEASES("yes"), NULL},
         {HOLDS("p-j-a-0", "17"), RELEASES("p-j-a-16"), NULL}, /* not all are listed */
 
+        /* a PriorityClass that does not order the queue */
+        {NULL, JOB("", POD("a", CLASS("research")), "{}"), NULL},
+        {NULL, JOB("", POD("a", CLASS("other")), "{}"),
+         "spec.workers.template.spec.priorityClassName: the queue for IPUs ignores this PriorityClass; only "
+         "those "
+         "of the chart's value queue.priorityClasses count"},
+        {NULL, JOB("", POD("a", CLASS("system-node-critical")), "{}"),
+         "spec.workers.template.spec.priorityClassName: the queue for IPUs ignores this PriorityClass; "
+         "classes of "
+         "the system never count"},
+        {JOB("", POD("a", CLASS("other")), "{}"), JOB("\"suspend\":true,", POD("a", CLASS("other")), "{}"),
+         NULL},
+        {NULL, PLAIN("\"launcher\":{\"command\":[\"a\"],\"template\":" POD("a", CLASS("other")) "},", "{}"),
+         "spec.launcher.template.spec.priorityClassName: the queue"},
+
         /* somebody else's */
         {NULL, JOB("\"managedBy\":\"example.org/other\",", POD("a", ALWAYS), "{}"), NULL},
         {NULL, JOB("\"managedBy\":\"graphcore.ai/ipu-operator\",", POD("a", ALWAYS), "{}"),
@@ -144,7 +162,7 @@ TEST(a_size_is_not_judged_while_the_controllers_are_not_known)
     AUTO(strv) struct strv warnings = {0};
     AUTO(json) cJSON *job = parse(SIZED("128"));
 
-    warnings_for_job(NULL, job, 0, &warnings);
+    warnings_for_job(NULL, job, &(struct warning_facts){0}, &warnings);
     CHECK_INT_EQ(warnings.count, 0);
 }
 

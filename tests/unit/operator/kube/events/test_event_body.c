@@ -85,6 +85,15 @@ TEST(a_note_is_cut_at_a_character_and_says_so)
     CHECK_STR_EQ(got + 1019, "\xc3\xa4...");
 }
 
+TEST(a_note_shows_control_characters_as_text)
+{
+    struct event event = sample();
+
+    event.note = "the last line: \x1b[2Jok\x7f";
+    AUTO(json) cJSON *body = event_body(&event, &REPORTER, "x", 0);
+    CHECK_STR_EQ(json_str(body, "note", ""), "the last line: \\x1b[2Jok\\x7f");
+}
+
 TEST(a_series_counts_from_two)
 {
     AUTO(json) cJSON *one = event_series_patch(1, 0);

@@ -7,6 +7,7 @@
 #include "base/doc/yaml.h"
 #include "lib/check.h"
 #include "lib/golden.h"
+#include "operator/api/job/job_finished.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/status/conditions.h"
 
@@ -302,6 +303,19 @@ TEST(the_cause_of_a_failed_start_has_a_limit)
     decide(&s, &v);
     CHECK_INT_EQ(strlen(json_str(written(&s), "startFailure/message", "")),
                  STATUS_MESSAGE_MAX + strlen("..."));
+}
+
+TEST(control_characters_of_a_log_are_shown_as_text)
+{
+    AUTO(setting) struct setting s;
+    struct job_verdict v = verdict(JOB_FAILED, "ContainerFailed", "exited with code 1: \x1b[2Jok\r\xff");
+    static const char shown[] = "exited with code 1: \\x1b[2Jok\\r\\xff";
+
+    setting_init(&s, "{\"failures\":[{\"instance\":0,\"message\":\"one\\ntwo\\u009b\"}]}");
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", ""), shown);
+    CHECK_STR_EQ(json_str(status_condition(written(&s), "Failed"), "message", ""), shown);
+    CHECK_STR_EQ(json_str(json_at(written(&s), "failures")->child, "message", ""), "one\ntwo\\u009b");
 }
 
 TEST(a_clock_that_went_back_does_not_silence_the_status)

@@ -261,7 +261,7 @@ TEST_F(admission, admission, a_good_job_is_allowed)
     read(CREATE(SPEC), admission);
     admission_validate(admission, &problems);
     CHECK_INT_EQ(problems.count, 0);
-    AUTO(mem) char *text = admission_verdict(admission, &problems, 0);
+    AUTO(mem) char *text = admission_verdict(admission, &problems, &(struct warning_facts){0});
     CHECK_STR_EQ(text,
                  "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":"
                  "\"u-1\",\"allowed\":true}}");
@@ -275,7 +275,7 @@ TEST_F(admission, admission, every_mistake_is_named_at_once)
                 "\"ipusPerJobInstance\":\"3\",\"workers\":{\"template\":{\"spec\":{\"containers\":[]}}}}}"),
          admission);
     admission_validate(admission, &problems);
-    AUTO(mem) char *text = admission_verdict(admission, &problems, 0);
+    AUTO(mem) char *text = admission_verdict(admission, &problems, &(struct warning_facts){0});
     AUTO(json) cJSON *answer = parse(text);
     const char *message = json_str(answer, "response/status/message", "");
 
@@ -309,7 +309,7 @@ TEST(causes_have_the_reasons_of_the_api_server)
 
         read(CREATE(SPEC), &admission);
         strv_push(&problems, row->problem);
-        AUTO(mem) char *text = admission_verdict(&admission, &problems, 0);
+        AUTO(mem) char *text = admission_verdict(&admission, &problems, &(struct warning_facts){0});
         AUTO(json) cJSON *answer = parse(text);
         const cJSON *cause = json_at(answer, "response/status/details/causes")->child;
         AUTO(mem) char *whole = mem_printf("IPUJob.graphcore.ai \"j\" is invalid: %s", row->problem);
@@ -328,7 +328,7 @@ TEST_F(admission, admission, a_thousand_mistakes_are_counted_not_shown)
     read(CREATE(SPEC), admission);
     for (int i = 0; i < 10000; i++)
         strv_pushf(&problems, "spec.field%d: must not be", i);
-    AUTO(mem) char *text = admission_verdict(admission, &problems, 0);
+    AUTO(mem) char *text = admission_verdict(admission, &problems, &(struct warning_facts){0});
     AUTO(json) cJSON *answer = parse(text);
     CHECK(strlen(text) < (size_t)256 * 1024);
     CHECK_HAS(json_str(answer, "response/status/message", ""), " more]");

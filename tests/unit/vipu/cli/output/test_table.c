@@ -13,10 +13,10 @@ TEST(cells_cannot_forge_cells_or_lines)
     table_add(&table, "x | y\nz");
     table_addf(&table, "%u", 7u);
     table_print(&table, &out);
-    CHECK_STR_EQ(str_text(&out), "A       | B\n"
-                                 "-------------\n"
-                                 "x ? y?z | 7\n"
-                                 "-------------\n");
+    CHECK_STR_EQ(str_text(&out), "A        | B\n"
+                                 "--------------\n"
+                                 "x ? y\\nz | 7\n"
+                                 "--------------\n");
 }
 
 TEST(rules_end_somewhere)

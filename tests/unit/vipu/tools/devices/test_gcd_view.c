@@ -99,8 +99,8 @@ TEST(a_file_cannot_forge_lines)
     struct err err;
 
     CHECK_OK(gcd_view_from_file(SLICE_LIT(text), "x", &view, &err), err);
-    CHECK_STR_EQ(view.partition, "p?-+- Id");
-    CHECK_STR_EQ(view.ipus[0].device.ip, "1?2");
+    CHECK_STR_EQ(view.partition, "p\\n-+- Id");
+    CHECK_STR_EQ(view.ipus[0].device.ip, "1\\t2");
 }
 
 TEST(domains_of_several_segments_keep_their_order)
