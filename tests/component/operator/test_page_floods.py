@@ -1,0 +1,97 @@
+"""Clients that flood the pages, with 100,000 instances waiting: memory stays within a bound, and others are served."""
+
+import concurrent.futures
+import contextlib
+import json
+import re
+import socket
+import urllib.request
+
+import pytest
+from waiting import DEADLINE_S, until
+
+JOBS, INSTANCES = 10, 10_000
+PAGE_ITEMS = 500  # PAGE_ITEMS_MAX of operator/api/page.h
+CONNECTIONS_PER_PEER = 16  # PAGES_CONNECTIONS_PER_PEER of operator/serve/pages/pages.h
+# docs/security.md says so. What the sanitizer keeps of freed memory is kept small.
+BOUND_BYTES = 64 << 20
+
+
+def peak_bytes(operator):
+    return int(re.search(r"VmHWM:\s+(\d+) kB", operator.of_process("status"))[1]) << 10
+
+
+def forget_peak(operator):
+    with open(f"/proc/{operator.process.pid}/clear_refs", "w") as file:
+        file.write("5")
+    return peak_bytes(operator)
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
+        return json.loads(answer.read())
+
+
+@pytest.fixture
+def flooded(world, vipu, monkeypatch):
+    """An operator whose queue is that long."""
+    import operator_program
+    plain = operator_program.environment()
+    monkeypatch.setattr(operator_program, "environment", lambda: {**plain, "ASAN_OPTIONS": "exitcode=99:quarantine_size_mb=1"})
+    operator = world.start_operator(vipu.address)
+    world.job("first", ipusPerJobInstance="64").wait_pods(1)
+    for i in range(JOBS):
+        world.job(f"flood-{i}", jobInstances=INSTANCES, ipusPerJobInstance="64")
+
+    def waiting():
+        last = get(operator.page(f"/queue?limit=1&continue={-2**31}_0_0_0")) if operator.is_alive() else {}
+        return last == {"queue": []} and count_of(operator) == JOBS * INSTANCES
+
+    until(waiting, "all wait", 4 * DEADLINE_S, world.tell)
+    return operator
+
+
+def pages_of(operator):
+    token = ""
+    while token is not None:
+        page = get(operator.page(f"/queue?continue={token}"))
+        yield page["queue"]
+        token = page.get("continue")
+
+
+def count_of(operator):
+    return sum(len(page) for page in pages_of(operator))
+
+
+def test_a_flood_of_readers_of_a_long_queue_costs_little(flooded):
+    """Sixteen readers at once; then 240 connections that ask and never read."""
+    idle = forget_peak(flooded)
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        pages = list(pool.map(get, [flooded.page("/queue")] * 16))
+    assert all(len(page["queue"]) == PAGE_ITEMS and page["continue"] for page in pages)
+    seen = {(item["job"], item["instance"]) for page in pages_of(flooded) for item in page}
+    assert len(seen) == JOBS * INSTANCES, "each once, over all pages"
+    host, port = flooded.page("").removeprefix("http://").split(":")
+    with contextlib.ExitStack() as stack:
+        sockets = []
+        for _ in range(240):
+            one = stack.enter_context(socket.socket())
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            one.connect((host, int(port)))
+            with contextlib.suppress(OSError):  # it has been closed already
+                one.sendall(b"GET /queue HTTP/1.1\r\nHost: x\r\n\r\n" * 4)
+            sockets.append(one)
+        assert flooded.health("/healthz") == 200
+        assert len(get(flooded.page("/queue?limit=3"))["queue"]) == 3
+
+        def left():
+            return sum(is_open(one) for one in sockets)
+
+        until(lambda: left() <= CONNECTIONS_PER_PEER, "one peer has few connections", tell=flooded.tail)
+    assert peak_bytes(flooded) - idle < BOUND_BYTES
+
+
+def is_open(one):
+    """Without taking what waits in it: the connection's state, as the system tells it."""
+    state = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return state == 1  # TCP_ESTABLISHED
