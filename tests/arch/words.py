@@ -72,7 +72,7 @@ RETIRED = {
 EXCEPTIONS = {
     ("tests/popdist/programs/early.py", REJECT): "ConnectionRefusedError of Python",
     ("tests/unit/base/http/test_http_client.c", REJECT): "a system's ECONNREFUSED",
-    ("vipu/wire/grpc/h2_client_conn.c", REJECT): "REFUSED_STREAM of HTTP/2",
+    ("vipu/wire/grpc/*.c", REJECT): "REFUSED_STREAM of HTTP/2",
 }
 CODE = re.compile(r"```.*?^ *```$|(`+)(?:(?!\n\n).)+?\1|\]\([^)]*\)|^\| statement \| why not \|\n(?:\|[^\n]*\n)*",
                   re.DOTALL | re.MULTILINE)

@@ -273,8 +273,8 @@ static bool restart(struct world *world)
     return run_to_rest(world, clock_now_ms() + AT_REST_MS);
 }
 
-/* What a new process reads is what the old one has seen last: it has nothing to do. Only that a quota rejected
- * a pod is in no object: a waiting job's message loses that cause, once. */
+/* What a new process reads is what the old one has seen last: it has nothing to do. Only that a quota
+ * rejected a pod is in no object: a waiting job's message loses that cause, once. */
 static void check_restart(struct world *world)
 {
     uint64_t before;

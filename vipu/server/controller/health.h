@@ -16,7 +16,7 @@ struct health {
     int64_t now_ms;              /* of the last check */
     int64_t next_ms;             /* when the next check is due; -1: never */
     bool is_any;                 /* something has failed */
-    bool is_new;                 /* checked since the controller last looked at its active partitions */
+    bool is_new;                 /* checked since the controller last checked its active partitions */
 };
 
 void health_init(struct health *health, struct vipu_allocator *allocator);

@@ -200,7 +200,7 @@ static bool transact(struct store *store, const struct controller *controller, s
     return false;
 }
 
-/* Somebody has deleted or moved the file. What it had is in memory. */
+/* The file has been deleted or moved. What it had is in memory. */
 static bool renew(struct store *store, struct err *err)
 {
     finalize_statements(store);

@@ -38,7 +38,7 @@ MUST_USE bool store_file_inspect(struct store_file *file, const char *path, stru
 MUST_USE bool store_file_open_damaged(struct store_file *file, const char *path, struct err *err);
 /* The file and its log still have their names: what is written to them is found again. */
 bool store_file_is_in_place(const struct store_file *file);
-/* For a file that is not in place: closes it, and opens or creates it anew. Rows may be missing. Rejects if
+/* For a file that is not in place: closes it, and opens or creates it again. Rows may be missing. Rejects if
  * another file has its name. */
 MUST_USE bool store_file_renew(struct store_file *file, struct err *err);
 void store_file_close(struct store_file *file);

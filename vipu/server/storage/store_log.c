@@ -64,7 +64,7 @@ static bool read_frame(struct log *log, uint64_t number)
     return pread(log->fd, log->frame, len, (off_t)(HEADER_BYTES + number * len)) == (ssize_t)len;
 }
 
-/* Since the log began anew; older frames stay behind the end. */
+/* Since the log began again; older frames stay behind the end. */
 static bool is_current(const struct log *log)
 {
     return memcmp(log->frame + FRAME_SALT_AT, log->header + SALT_AT, SALT_BYTES) == 0;
@@ -137,7 +137,7 @@ static bool read_header(struct log *log)
            (log->page_bytes & (log->page_bytes - 1)) == 0 && has_sum(log, log->header + 24);
 }
 
-/* A log that begins anew gets a header with other salts, and its frames are older. If the header does not
+/* A log that begins again gets a header with other salts, and its frames are older. If the header does not
  * fit its checksum but has one of their salts, it is theirs, and damaged. */
 static bool has_lost_header(struct log *log)
 {

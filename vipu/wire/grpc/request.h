@@ -33,7 +33,7 @@ void request_header(struct request *request, struct slice name, struct slice val
 MUST_USE bool request_check_headers(const struct request *request, struct err *err);
 /* The HTTP status of the response: 200, or an error for what is no gRPC call. */
 int request_http_status(const struct request *request);
-/* It is compressed: the rejection has to say what is accepted. */
+/* It is compressed: the rejection says what is accepted. */
 bool request_is_compressed(const struct request *request);
 /* The message of the complete request (borrowed), or why it is rejected; err.code is the gRPC status. */
 MUST_USE bool request_judge(const struct request *request, struct slice *ret, struct err *err);
