@@ -30,7 +30,7 @@
 #include "servers.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
-enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000, STANDBY_KEY_BYTES = 16 };
+enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000 };
 
 struct app {
     struct options options;
@@ -40,8 +40,7 @@ struct app {
     struct kube *kube;
     struct events *events;
     struct lease *lease;
-    char *address;                               /* "host:port" for the other replicas, or NULL */
-    char standby_key[2 * STANDBY_KEY_BYTES + 1]; /* of requests that standbys forward to this process */
+    char *address; /* "host:port" for the other replicas, or NULL */
     struct pages *pages;
     struct servers *servers;
     struct reconciler *reconciler; /* while leading */
@@ -123,22 +122,17 @@ static uint32_t largest_partition(void *ctx)
 {
     struct app *app = ctx;
     const char *note = lease_other_note(app->lease);
-    AUTO(strv) struct strv words = {0};
     uint32_t ipus = 0;
 
     if (app->reconciler)
         return reconciler_largest_partition(app->reconciler);
-    strv_split(note, ' ', &words);
-    return words.count && parse_u32(words.items[0], 0, UINT32_MAX, &ipus) ? ipus : 0;
+    return note && parse_u32(note, 0, UINT32_MAX, &ipus) ? ipus : 0;
 }
 
-/* The leader alone sends requests to V-IPU controllers, and any replica answers a webhook. The key shows that
- * a request for a page comes from a standby: who can read it can read the records of the partitions, too. */
+/* The leader alone sends requests to V-IPU controllers, and any replica answers a webhook. */
 static char *leader_note(void *ctx)
 {
-    struct app *app = ctx;
-
-    return mem_printf("%u %s", largest_partition(ctx), app->standby_key);
+    return mem_printf("%u", largest_partition(ctx));
 }
 
 /* ---- health ---- */
@@ -172,35 +166,32 @@ static char *remark(void *ctx)
     return app->reconciler ? reconciler_trouble(app->reconciler) : NULL;
 }
 
-static bool leader(void *ctx, struct leader_endpoint *ret)
+static const char *leader(void *ctx)
 {
     struct app *app = ctx;
-    const char *note = lease_other_note(app->lease), *space = note ? strchr(note, ' ') : NULL;
 
-    *ret =
-        (struct leader_endpoint){.address = lease_other_address(app->lease), .key = space ? space + 1 : ""};
-    return ret->address != NULL;
+    return lease_other_address(app->lease);
 }
 
-static cJSON *queue(void *ctx, const struct page_request *page, struct err *err)
+static cJSON *queue(void *ctx)
 {
     struct app *app = ctx;
 
-    return app->reconciler ? reconciler_queue(app->reconciler, page, err) : NULL;
+    return app->reconciler ? reconciler_queue(app->reconciler) : NULL;
 }
 
-static cJSON *controllers(void *ctx, const struct page_request *page, struct err *err)
+static cJSON *controllers(void *ctx)
 {
     struct app *app = ctx;
 
-    return app->reconciler ? usage_controllers(app->reconciler, page, err) : NULL;
+    return app->reconciler ? usage_controllers(app->reconciler) : NULL;
 }
 
-static cJSON *partitions(void *ctx, const struct page_request *page, struct err *err)
+static cJSON *partitions(void *ctx)
 {
     struct app *app = ctx;
 
-    return app->reconciler ? inventory_print(app->reconciler, page, err) : NULL;
+    return app->reconciler ? inventory_print(app->reconciler) : NULL;
 }
 
 static cJSON *stats(void *ctx)
@@ -298,15 +289,6 @@ static void on_tidy(struct loop_timer *timer)
 
 /* ---- start ---- */
 
-static void make_standby_key(struct app *app)
-{
-    unsigned char bytes[STANDBY_KEY_BYTES];
-
-    loop_random(bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        (void)snprintf(app->standby_key + 2 * i, 3, "%02x", bytes[i]);
-}
-
 /* "host:port" of the endpoints of this replica; NULL if --pod-address is not set. */
 static char *own_address(const struct app *app)
 {
@@ -329,7 +311,6 @@ static bool start(struct app *app, struct err *err)
         return false;
     app->loop = loop_new();
     app->start_us = loop_unix_micros();
-    make_standby_key(app);
     app->kube =
         kube_new(app->loop, &app->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
     if (!app->kube)
@@ -350,7 +331,6 @@ static bool start(struct app *app, struct err *err)
                                           .stats = stats,
                                           .query = query,
                                           .leader = leader,
-                                          .standby_key = app->standby_key,
                                           .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,
                                           .ctx = app},
                   err);
@@ -369,7 +349,6 @@ static bool start(struct app *app, struct err *err)
                                                          .ns = operator_ns(app),
                                                          .client_config = &from,
                                                          .metrics = metrics,
-                                                         .pages = app->pages,
                                                          .largest_partition = largest_partition,
                                                          .priority_classes = &app->priority_classes,
                                                          .ctx = app},
@@ -395,7 +374,6 @@ static void finish(struct app *app)
     loop_timer_stop(&app->tidy);
     /* Freeing a server runs the loop, and the remaining servers still answer with data of the rest: free that
      * later. */
-    servers_stop_metrics(app->servers); /* it answers with the pages, too, and they report on the webhooks */
     pages_free(app->pages);
     servers_free(app->servers);
     reconciler_free(app->reconciler);

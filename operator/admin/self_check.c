@@ -12,7 +12,7 @@
 #include "operator/api/names.h"
 #include "operator/kube/client/client.h"
 
-enum { RETRY_MS = 1000, TIMEOUT_MS = 15000, FORBIDDEN = 403 };
+enum { RETRY_MS = 1000, TIMEOUT_MS = 15000 };
 
 struct settings {
     struct subcommand_access access;
@@ -94,25 +94,17 @@ static void set_result(struct probe *q, char *trouble_take)
 /* ---- the operator's pages ---- */
 
 /* Each time by a new connection: behind the Service there are several replicas, and only one leads. */
-static void send_request(struct probe *q, const char *method, const char *path, struct slice body,
-                         http_done_fn done)
+static void get_page(struct probe *q, const char *path, http_done_fn done)
 {
     AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->operator_url, path);
 
     http_send(q->check->http,
-              &(struct http_request){.method = method,
+              &(struct http_request){.method = "GET",
                                      .url = url,
-                                     .content_type = body.len ? "application/json" : NULL,
-                                     .body = body,
                                      .headers = (const char *const[]){"Connection: close", NULL},
                                      .timeout_ms = TIMEOUT_MS,
                                      .on_done = done,
                                      .ctx = q});
-}
-
-static void get_page(struct probe *q, const char *path, http_done_fn done)
-{
-    send_request(q, "GET", path, (struct slice){0}, done);
 }
 
 /* Why the response is unusable, owned by the caller; NULL: it is usable. */
@@ -170,36 +162,10 @@ static char *check_controllers(struct probe *q, struct slice page)
     return list_unresponsive(controllers, q->check->settings->seconds, &q->is_final);
 }
 
-/* In another pod the page with the controllers' names is not for this command; this one has none. */
-static char *check_query(struct slice page)
-{
-    struct err err = {0};
-    AUTO(json) cJSON *body = json_parse(page, &err);
-
-    if (!body)
-        return mem_printf("the response of the operator is not valid JSON: %s", err.msg);
-    return json_bool(body, "available", false)
-               ? NULL
-               : mem_strdup(json_str(body, "message", "no V-IPU controller is responding"));
-}
-
-static void on_query(void *ctx, const struct http_response *res, const struct err *err)
-{
-    char *trouble = page_trouble(res, err);
-
-    set_result(ctx, trouble ? trouble : check_query(res->body));
-}
-
 static void on_controllers(void *ctx, const struct http_response *res, const struct err *err)
 {
     struct probe *q = ctx;
     char *trouble = page_trouble(res, err);
-
-    if (err->kind == ERR_NONE && res->status == FORBIDDEN) {
-        mem_free(trouble);
-        send_request(q, "POST", "/query", SLICE_LIT("{\"size\":1}"), on_query);
-        return;
-    }
 
     if (!trouble) {
         trouble = check_controllers(q, res->body);

@@ -441,39 +441,43 @@ void grants_refresh(struct reconciler *r)
 
 /* ---- the page /queue ---- */
 
-static void take_snapshot(const struct reconciler *r, struct queue_snapshot *ret)
+static cJSON *print_claim(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
-    struct ipu_queue ipu_queue = {0};
-    struct claim_wait wait = {0};
+    const struct claim *claim = &ipu_queue->claims.items[i];
+    const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
+    cJSON *out = json_object();
+    char created[TIMEFMT_RFC3339_SIZE];
+    struct claim_wait wait;
 
-    ipu_queue_build(r, &ipu_queue);
-    for (size_t i = 0; i < ipu_queue.claims.count; i++) {
-        const struct claim *claim = &ipu_queue.claims.items[i];
-        const struct claim_verdict *verdict = &ipu_queue.verdicts[i];
-        const struct claims_controller *controllers = ipu_queue.controller_states.items;
-
-        if (claims_report_is_current(claim, verdict, controllers, &wait)) {
-            wait.position = verdict->position;
-        } else {
-            claim_wait_release(&wait);
-            ipu_queue_explain(r, &ipu_queue, i, &wait);
-        }
-        queue_snapshot_add(ret, claim,
-                           verdict->controller >= 0 ? controllers[verdict->controller].name : NULL, &wait);
-    }
+    ipu_queue_explain(r, ipu_queue, i, &wait);
+    json_put_str(out, "job", claim->job);
+    json_put_i64(out, "instance", claim->instance);
+    json_put_i64(out, "ipus", claim->size);
+    json_put_i64(out, "priority", claim->priority);
+    json_put_str(out, "created", timefmt_rfc3339(claim->created_s, created));
+    json_put_str(out, "state",
+                 verdict->controller >= 0 ? "Granted"
+                 : claim->is_ready        ? "Waiting"
+                                          : "ValidatingTemplate");
+    json_put_str(out, "reason", wait.reason);
+    json_put_str(out, "message", wait.text);
+    json_put_str(out, "controller",
+                 verdict->controller >= 0 ? ipu_queue->controller_states.items[verdict->controller].name
+                                          : wait.controller);
+    if (wait.position)
+        json_put_i64(out, "position", wait.position);
     claim_wait_release(&wait);
-    ipu_queue_release(&ipu_queue);
+    return out;
 }
 
-/* A longer queue is read less often, as it is evaluated less often. */
-cJSON *grants_print(struct reconciler *r, const struct page_request *page, struct err *err)
+cJSON *grants_print(const struct reconciler *r)
 {
-    int64_t now_ms = loop_now_ms(r->loop);
+    struct ipu_queue ipu_queue = {0};
+    cJSON *out = json_object(), *list = json_put_array(out, "queue");
 
-    if (now_ms >= r->queue_snapshot_until_ms) {
-        queue_snapshot_release(&r->queue_snapshot);
-        take_snapshot(r, &r->queue_snapshot);
-        r->queue_snapshot_until_ms = now_ms + (int64_t)r->queue_snapshot.count / CLAIMS_PER_MS;
-    }
-    return queue_snapshot_print(&r->queue_snapshot, page, err);
+    ipu_queue_build(r, &ipu_queue);
+    for (size_t i = 0; i < ipu_queue.claims.count; i++)
+        json_push_take(list, print_claim(r, &ipu_queue, i));
+    ipu_queue_release(&ipu_queue);
+    return out;
 }

@@ -7,5 +7,5 @@
 void grants_refresh(struct reconciler *r);
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache,
                 const struct plan *plan);
-/* A page of the queue, the next to be granted first; caller frees. NULL: its token is invalid. */
-cJSON *grants_print(struct reconciler *r, const struct page_request *page, struct err *err);
+cJSON *
+grants_print(const struct reconciler *r); /* the whole queue, the next to be granted first; caller frees */

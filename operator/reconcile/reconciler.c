@@ -181,7 +181,6 @@ void reconciler_free(struct reconciler *r)
     map_release(&r->confirmed_gone);
     map_release(&r->executions);
     dry_run_cache_release(&r->dry_run_cache);
-    queue_snapshot_release(&r->queue_snapshot);
     mem_free(r);
 }
 
@@ -190,9 +189,9 @@ uint32_t reconciler_largest_partition(const struct reconciler *r)
     return pool_largest_partition(r->pool);
 }
 
-cJSON *reconciler_queue(struct reconciler *r, const struct page_request *page, struct err *err)
+cJSON *reconciler_queue(const struct reconciler *r)
 {
-    return grants_print(r, page, err);
+    return grants_print(r);
 }
 
 bool reconciler_is_synced(const struct reconciler *r)

@@ -9,7 +9,6 @@
 struct events;
 struct kube;
 struct loop;
-struct page_request;
 struct reconciler;
 struct str;
 
@@ -18,10 +17,8 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
                                   const struct reconciler_options *options);
 void reconciler_free(struct reconciler *reconciler);
 void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: no request may be sent any more */
-/* Instances that wait for IPUs, as {"queue": [...]}, the next to be granted first. Caller frees. NULL: the
- * page's token is invalid. */
-struct cJSON *reconciler_queue(struct reconciler *reconciler, const struct page_request *page,
-                               struct err *err);
+/* All instances that wait for IPUs, as {"queue": [...]}, the next to be granted first. Caller frees. */
+struct cJSON *reconciler_queue(const struct reconciler *reconciler);
 /* As pool_largest_partition. */
 uint32_t reconciler_largest_partition(const struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);

@@ -53,8 +53,7 @@ END
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release
 MADE = ["namespace/vipu", "namespace/research", "namespace/research-ipus", "namespace/monitoring",
-        "clusterrolebinding/prometheus-reads-ipus", "clusterrolebinding/ipu-operator-metrics-reader",
-        "clusterrolebinding/ops-reads-ipus"]
+        "clusterrolebinding/prometheus-reads-ipus", "clusterrolebinding/ipu-operator-metrics-reader"]
 
 
 def follow(types, page, place, known=()):

@@ -174,7 +174,7 @@ def the_test_names_who_is_dead(helm):
         test = pool.submit(helm.attempt, "test", RELEASE, "--logs")
         yield
         reported = test.result()
-    assert reported.returncode != 0 and "no V-IPU controller is responding" in reported.stdout + reported.stderr
+    assert reported.returncode != 0 and "vipu-server:8090 is not responding" in reported.stdout + reported.stderr
 
 
 def take_over_the_vendors(stack, team, migrate):

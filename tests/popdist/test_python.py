@@ -224,7 +224,7 @@ def test_reports_go_to_a_folder_per_instance(site, tmp_path, options, made, writ
     ("popdist.init(); popdist.registerCommunicator({-1}, 'k')", "-1 is not a number from 0 to"),
     ("popdist.init(); popdist.collectives.allGather(numpy.zeros(4), numpy.zeros(3))", "the input is double[4]"),
     ("popdist.setTimeout(0)", "a positive number of seconds"),
-    ("popdist.execute_on_instances({1}, print)", "there are instances 0 to 0"),
+    ("popdist.execute_on_instances({1}, print)", "instances must be from 0 to 0, got [1]"),
 ])  # fmt: skip
 def test_mistakes_are_reported_plainly(site, code, says):
     """On record: a backend is registered, initialised and finalised, each once and in this order. Only init() and

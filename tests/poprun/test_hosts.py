@@ -152,7 +152,7 @@ def test_names_of_hosts_may_have_underscores(poprun, agent, form):
 
 
 def test_instances_must_divide_evenly(poprun):
-    """On record: a number of instances that the hosts do not divide is rejected."""
+    """On record: a number of instances that the hosts do not divide is refused."""
     _, err = poprun.offline("--host=a,b", "--num-replicas=3", "--num-instances=3", "true", expect=1)
     assert err == "POPRUN ERROR: --num-instances=3 cannot be divided evenly among 2 hosts; use a multiple of 2, or fewer hosts with --host\n"
 

@@ -1,9 +1,5 @@
 #include "operator/reconcile/report/inventory.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/state/partitions.h"
@@ -73,126 +69,22 @@ static void find_pods(const struct reconciler *r, struct map *ret)
     }
 }
 
-/* ---- in pages ---- */
-
-struct listed {
-    size_t controller; /* index */
-    const struct vipu_partition *partition;
-};
-
-static int compare_listed(const void *a, const void *b)
+cJSON *inventory_print(const struct reconciler *r)
 {
-    const struct listed *x = a, *y = b;
+    cJSON *out = json_object();
+    cJSON *controllers = json_put_array(out, "controllers"), *list = json_put_array(out, "partitions");
+    struct map pods = {0};
 
-    if (x->controller != y->controller)
-        return x->controller < y->controller ? -1 : 1;
-    return strcmp(x->partition->id, y->partition->id);
-}
-
-/* In an order that does not change when one of them goes. Owned by the caller. */
-static struct listed *list_all(const struct reconciler *r, size_t *ret_count)
-{
-    struct listed *all;
-    size_t most = 0;
-
-    *ret_count = 0;
-    for (size_t i = 0; i < pool_count(r->pool); i++)
-        most += pool_controller(r->pool, i)->listed->count;
-    all = mem_alloc((most + 1) * sizeof(*all));
-    for (size_t i = 0; i < pool_count(r->pool); i++) {
-        const struct vipu_partitions *listed = pool_controller(r->pool, i)->listed;
-
-        for (size_t k = 0; k < listed->count; k++)
-            all[(*ret_count)++] = (struct listed){i, &listed->items[k]};
-    }
-    if (*ret_count)
-        qsort(all, *ret_count, sizeof(*all), compare_listed);
-    return all;
-}
-
-/* An id may be any text of another client, so the token has it in hexadecimal. */
-static char *encode_id(const char *id)
-{
-    AUTO(str) struct str out = {0};
-
-    for (; *id; id++)
-        (void)str_addf(&out, "%02x", (unsigned char)*id);
-    return str_take(&out);
-}
-
-/* "INDEX_ID" of the last one on the page before. The id is owned by the caller. */
-static bool read_token(const char *token, uint32_t *ret_controller, char **ret_id)
-{
-    AUTO(strv) struct strv parts = {0};
-    AUTO(str) struct str id = {0};
-
-    strv_split(token, '_', &parts);
-    if (parts.count != 2 || !parse_u32(parts.items[0], 0, UINT32_MAX, ret_controller))
-        return false;
-    for (const char *at = parts.items[1]; *at; at += 2) {
-        unsigned byte;
-
-        /* NOLINTNEXTLINE(cert-err34-c): two digits */
-        if (strspn(at, "0123456789abcdef") < 2 || sscanf(at, "%2x", &byte) != 1 || !byte)
-            return false;
-        (void)str_addc(&id, (char)byte);
-    }
-    *ret_id = str_take(&id);
-    return true;
-}
-
-static size_t find_start(const struct listed *all, size_t count, uint32_t controller, const char *id)
-{
-    size_t at = 0;
-
-    while (at < count && (all[at].controller < controller ||
-                          (all[at].controller == controller && strcmp(all[at].partition->id, id) <= 0)))
-        at++;
-    return at;
-}
-
-static void put_controllers(const struct reconciler *r, cJSON *out)
-{
-    cJSON *controllers = json_put_array(out, "controllers");
-
+    find_pods(r, &pods);
     for (size_t i = 0; i < pool_count(r->pool); i++) {
         const struct pool_controller *c = pool_controller(r->pool, i);
         cJSON *item = json_push_take(controllers, json_object());
 
         json_put_str(item, "name", c->config->name);
         json_put_bool(item, "up", c->is_known);
+        for (size_t k = 0; k < c->listed->count; k++)
+            put_partition(r, c->config->name, &c->listed->items[k], &pods, list);
     }
-}
-
-cJSON *inventory_print(const struct reconciler *r, const struct page_request *page, struct err *err)
-{
-    size_t count, at = 0, end;
-    uint32_t controller;
-    AUTO(mem) char *id = NULL;
-    AUTO(mem) struct listed *all = NULL;
-    struct map pods = {0};
-    cJSON *out, *list;
-
-    if (page->after && !read_token(page->after, &controller, &id)) {
-        page_token_invalid(err);
-        return NULL;
-    }
-    all = list_all(r, &count);
-    if (id)
-        at = find_start(all, count, controller, id);
-    end = count - at > page->limit ? at + page->limit : count;
-    out = json_object();
-    put_controllers(r, out);
-    list = json_put_array(out, "partitions");
-    find_pods(r, &pods);
-    for (; at < end; at++)
-        put_partition(r, pool_controller(r->pool, all[at].controller)->config->name, all[at].partition, &pods,
-                      list);
     map_release(&pods);
-    if (end > 0 && end < count) {
-        AUTO(mem) char *last = encode_id(all[end - 1].partition->id);
-
-        page_put_token(out, "%zu_%s", all[end - 1].controller, last);
-    }
     return out;
 }

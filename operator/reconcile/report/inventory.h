@@ -2,13 +2,12 @@
  * which the subcommands for partitions without a record read as well. */
 #pragma once
 
-#include "operator/api/page.h"
+#include "base/doc/json.h"
 
 struct reconciler;
 
 /* {"controllers": [{"name": "host:port", "up": bool}], "partitions": [{"controller", "id", "ipus", "gcds",
  * "state"}]}. A partition with a record has "job" ("namespace/name"), "instance" and "releasing" too. One
  * without has "couldBeOf", jobs that could have a partition with this id, and "pod", which was started on it
- * and may be running. "continue": there are more partitions. Caller frees. NULL: the page's token is invalid.
- */
-cJSON *inventory_print(const struct reconciler *reconciler, const struct page_request *page, struct err *err);
+ * and may be running. Caller frees. */
+cJSON *inventory_print(const struct reconciler *reconciler);

@@ -43,14 +43,6 @@ cJSON *usage_stats(const struct reconciler *r)
     return out;
 }
 
-static const char *query_message(const struct reconciler *r, bool answers)
-{
-    if (answers)
-        return "";
-    return pool_count(r->pool) ? "no V-IPU controller is responding"
-                               : "no V-IPU controller is configured; set global.vipuControllers";
-}
-
 cJSON *usage_query(const struct reconciler *r, uint32_t size)
 {
     uint32_t count = 0, largest = 0;
@@ -69,7 +61,10 @@ cJSON *usage_query(const struct reconciler *r, uint32_t size)
     }
     json_put_bool(out, "available", answers);
     json_put_i64(out, "numOfPartitions", count);
-    json_put_str(out, "message", query_message(r, answers));
+    if (!answers)
+        json_put_str(out, "message", "no V-IPU controller is responding");
+    else
+        json_put_str(out, "message", "");
     json_put_i64(out, "largestPartition", largest);
     return out;
 }
@@ -94,22 +89,11 @@ static void put_trouble(cJSON *item, const struct pool_controller *controller, i
     json_put_i64(item, "downSeconds", (now_ms - controller->trouble_since_ms) / 1000);
 }
 
-cJSON *usage_controllers(const struct reconciler *r, const struct page_request *page, struct err *err)
+cJSON *usage_controllers(const struct reconciler *r)
 {
-    cJSON *out, *list;
-    uint32_t at = 0;
-    size_t end;
+    cJSON *out = json_object(), *list = json_put_array(out, "controllers");
 
-    if (page->after && !parse_u32(page->after, 1, UINT32_MAX, &at)) {
-        page_token_invalid(err);
-        return NULL;
-    }
-    out = json_object();
-    list = json_put_array(out, "controllers");
-    end = pool_count(r->pool) > (size_t)at + page->limit ? (size_t)at + page->limit : pool_count(r->pool);
-    if (end < pool_count(r->pool)) /* they are those of the configuration, always in its order */
-        page_put_token(out, "%zu", end);
-    for (size_t i = at; i < end; i++) {
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
         const struct pool_controller *controller = pool_controller(r->pool, i);
         cJSON *item = json_push_take(list, json_object());
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "operator/api/page.h"
+#include "base/doc/json.h"
 
 struct reconciler;
 
@@ -12,10 +12,8 @@ struct reconciler;
  * because namespaces have no quota of IPUs. Caller frees. */
 cJSON *usage_stats(const struct reconciler *reconciler);
 /* {"controllers": [{"name": "host:port", "up": true, "ipus": n, "freeIpus": n, "largestPartition": n},
- * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}, and "continue" unless it
- * is the last page. Caller frees. NULL: the page's token is invalid. */
-cJSON *usage_controllers(const struct reconciler *reconciler, const struct page_request *page,
-                         struct err *err);
+ * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}. Caller frees. */
+cJSON *usage_controllers(const struct reconciler *reconciler);
 /* How many more partitions of this size could be created now: {"available": true when a V-IPU controller
  * answers, "numOfPartitions": n, "message": "" or the error, "largestPartition": n IPUs}. Caller frees. */
 cJSON *usage_query(const struct reconciler *reconciler, uint32_t size);

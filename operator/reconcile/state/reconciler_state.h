@@ -11,7 +11,6 @@
 #include "operator/kube/workqueue.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/pool/pool.h"
-#include "operator/pool/queue_snapshot.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
 #include "operator/reconcile/decide/model/plan.h"
@@ -49,10 +48,8 @@ struct reconciler {
     struct dry_run_cache dry_run_cache;
     struct loop_timer due;                    /* keys or the claims are due */
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */
-    bool claims_changed;   /* a claim, a controller's free IPUs or the nodes have changed */
-    int64_t claims_due_ms; /* not before then: all claims are evaluated together, not with each change */
-    struct queue_snapshot queue_snapshot; /* for the page /queue */
-    int64_t queue_snapshot_until_ms;
+    bool claims_changed;     /* a claim, a controller's free IPUs or the nodes have changed */
+    int64_t claims_due_ms;   /* not before then: all claims are evaluated together, not with each change */
     bool all_seen;           /* every job has been reconciled once since the start */
     bool all_validated;      /* and the API server has reported the priority of each job's pods */
     uint64_t first_arrivals; /* value of arrivals by then */

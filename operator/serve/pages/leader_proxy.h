@@ -9,16 +9,9 @@ struct leader_proxy;
 
 MUST_USE struct leader_proxy *leader_proxy_new(struct loop *loop, struct err *err);
 void leader_proxy_free(struct leader_proxy *proxy); /* after the server is freed */
-struct leader_endpoint {
-    const char *address; /* "host:port" */
-    const char *key;     /* that shows the leader that a standby asks; "" if it is not known */
-};
-
-/* Forwards to the leader; `request` is answered in any case. */
+/* Forwards to the leader at "host:port"; `request` is answered in any case. */
 void leader_proxy_forward(struct leader_proxy *proxy, struct http_server_request *request,
-                          const struct http_server_request_info *view, const struct leader_endpoint *leader);
+                          const struct http_server_request_info *view, const char *leader);
 void leader_proxy_cancel(struct leader_proxy *proxy, struct http_server_request *request); /* it left */
-/* It comes from a standby: do not forward it again. */
-bool leader_proxy_is_forwarded(const struct http_server_request_info *view);
-/* It has the key of this leader, as its standbys do. */
-bool leader_proxy_is_trusted(const struct http_server_request_info *view, const char *key);
+bool leader_proxy_is_forwarded(
+    const struct http_server_request_info *view); /* it comes from a standby: do not forward it again */

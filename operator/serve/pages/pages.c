@@ -45,10 +45,11 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
 {
     AUTO(json) cJSON *body = body_take;
     AUTO(mem) char *text = NULL;
-    struct leader_endpoint leader;
+    const char *leader =
+        body || leader_proxy_is_forwarded(view) ? NULL : pages->options.leader(pages->options.ctx);
 
-    if (!body && !leader_proxy_is_forwarded(view) && pages->options.leader(pages->options.ctx, &leader)) {
-        leader_proxy_forward(pages->leader_proxy, request, view, &leader);
+    if (leader) {
+        leader_proxy_forward(pages->leader_proxy, request, view, leader);
         return;
     }
     if (!body) {
@@ -60,50 +61,23 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
     http_server_reply(request, 200, "application/json", slice_of(text));
 }
 
-const char *const pages_with_names[PAGES_WITH_NAMES] = {"/queue", "/controllers", "/partitions"};
-
-void pages_serve(struct pages *pages, struct http_server_request *request,
-                 const struct http_server_request_info *view)
+/* One of the leader's documents, by its path. */
+static void on_document(void *ctx, struct http_server_request *request,
+                        const struct http_server_request_info *view)
 {
+    struct pages *pages = ctx;
     const struct pages_options *options = &pages->options;
-    cJSON *(*const get[PAGES_WITH_NAMES])(void *ctx, const struct page_request *page, struct err *err) = {
-        options->queue, options->controllers, options->partitions};
-    AUTO(page_request) struct page_request page = {0};
-    struct err err = {0};
-    cJSON *body = NULL;
+    const struct {
+        const char *path;
+        cJSON *(*get)(void *ctx);
+    } documents[] = {{"/queue", options->queue},
+                     {"/controllers", options->controllers},
+                     {"/partitions", options->partitions},
+                     {"/stats", options->stats}};
 
-    if (page_request_read(view->query, &page, &err)) {
-        for (size_t i = 0; i < PAGES_WITH_NAMES; i++)
-            if (str_eq(view->path, pages_with_names[i]))
-                body = get[i](options->ctx, &page, &err);
-    }
-    if (err.kind != ERR_NONE)
-        http_server_replyf(request, 400, "%s\n", err.msg);
-    else
-        reply_json(pages, request, view, body);
-}
-
-/* In the clear, no token is asked for that others could read. Who can reach the loopback address of a pod may
- * forward its ports or start programs in it, or is on its node. */
-static void on_names(void *ctx, struct http_server_request *request,
-                     const struct http_server_request_info *view)
-{
-    struct pages *pages = ctx;
-
-    if (view->is_local || leader_proxy_is_trusted(view, pages->options.standby_key))
-        pages_serve(pages, request, view);
-    else
-        http_server_replyf(request, 403,
-                           "only local connections may read this page here; use kubectl port-forward, or the "
-                           "metrics port with TLS and a token\n");
-}
-
-static void on_stats(void *ctx, struct http_server_request *request,
-                     const struct http_server_request_info *view)
-{
-    struct pages *pages = ctx;
-
-    reply_json(pages, request, view, pages->options.stats(pages->options.ctx));
+    for (size_t i = 0; i < COUNT_OF(documents); i++)
+        if (str_eq(view->path, documents[i].path))
+            reply_json(pages, request, view, documents[i].get(options->ctx));
 }
 
 /* {"size": N} */
@@ -168,11 +142,8 @@ static void on_log_level(void *ctx, struct http_server_request *request,
 
 static void on_gone(void *ctx, struct http_server_request *request)
 {
-    pages_cancel(ctx, request);
-}
+    struct pages *pages = ctx;
 
-void pages_cancel(struct pages *pages, struct http_server_request *request)
-{
     leader_proxy_cancel(pages->leader_proxy, request);
 }
 
@@ -186,11 +157,11 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
     } rows[PAGES] = {
         {"/healthz", on_healthz, NULL, 0},
         {"/readyz", on_readyz, NULL, 0},
-        {"/queue", on_names, NULL, 0},
+        {"/queue", on_document, NULL, 0},
         {"/health", on_healthz, NULL, 0},
-        {"/controllers", on_names, NULL, 0},
-        {"/partitions", on_names, NULL, 0},
-        {"/stats", on_stats, NULL, 0},
+        {"/controllers", on_document, NULL, 0},
+        {"/partitions", on_document, NULL, 0},
+        {"/stats", on_document, NULL, 0},
         {"/query", on_query, "POST", QUERY_MAX},
         {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
         {"/metrics", on_metrics, NULL, 0},
@@ -208,12 +179,8 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
                                                       .max_body = rows[i].max_body};
     pages->leader_proxy = leader_proxy_new(loop, err);
     if (pages->leader_proxy)
-        pages->http_server =
-            http_server_new(loop,
-                            &(struct http_server_options){.port = options->port,
-                                                          .routes = pages->routes,
-                                                          .connections_per_peer = PAGES_CONNECTIONS_PER_PEER},
-                            err);
+        pages->http_server = http_server_new(
+            loop, &(struct http_server_options){.port = options->port, .routes = pages->routes}, err);
     if (!pages->http_server) {
         pages_free(pages);
         return NULL;

@@ -3,16 +3,13 @@
  * - for an admin: /queue (instances that wait for IPUs), /controllers (V-IPU controllers and their state),
  *   /partitions, and /loglevel, which PUT changes;
  * - the read-only pages of the vendor's V-IPU proxy: /health, /stats, /query;
- * - /metrics, unless it requires authorization.
- * Pages that name jobs are for local connections; the metrics server serves them to others. */
+ * - /metrics, unless it requires authorization. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "base/http/http_server.h"
-#include "operator/api/page.h"
-#include "operator/serve/pages/leader_proxy.h"
+#include "base/doc/json.h"
 
 struct loop;
 struct pages;
@@ -26,26 +23,17 @@ struct pages_options {
     /* An addition to the body of /readyz; NULL: none. Owned by the caller. */
     char *(*remark)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
-    cJSON *(*stats)(void *ctx);
+    cJSON *(*queue)(void *ctx);
+    cJSON *(*controllers)(void *ctx);          /* likewise */
+    cJSON *(*partitions)(void *ctx);           /* likewise */
+    cJSON *(*stats)(void *ctx);                /* likewise */
     cJSON *(*query)(void *ctx, uint32_t size); /* likewise: a size of partitions, in IPUs */
-    /* Pages that name jobs. Likewise; ERR_INVALID: the token in the query is invalid. */
-    cJSON *(*queue)(void *ctx, const struct page_request *page, struct err *err);
-    cJSON *(*controllers)(void *ctx, const struct page_request *page, struct err *err);
-    cJSON *(*partitions)(void *ctx, const struct page_request *page, struct err *err);
-    bool (*leader)(void *ctx, struct leader_endpoint *ret); /* false: this process, or unknown */
-    const char *standby_key; /* of requests that standbys forward to this process; must outlive it */
+    /* "host:port" of the leader's endpoints; NULL: this process, or unknown. */
+    const char *(*leader)(void *ctx);
     void (*metrics)(void *ctx, struct str *out); /* NULL: not served here */
     void *ctx;
 };
 
-enum { PAGES_WITH_NAMES = 3, PAGES_CONNECTIONS_PER_PEER = 16 };
-
-/* The paths of those that name jobs, whose clients are to be authorized. */
-extern const char *const pages_with_names[PAGES_WITH_NAMES];
-/* Answers an authorized request for one of them, now or later. */
-void pages_serve(struct pages *pages, struct http_server_request *request,
-                 const struct http_server_request_info *view);
-void pages_cancel(struct pages *pages, struct http_server_request *request); /* it left */
 MUST_USE struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err);
 uint16_t pages_port(const struct pages *pages);
 void pages_free(struct pages *pages);

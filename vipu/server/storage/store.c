@@ -233,10 +233,10 @@ bool store_check(const char *path, struct controller *controller, struct strv *p
 {
     struct store store = {0};
     struct err err = {0};
-    bool ok = store_file_inspect(&store.file, path, problems, &err) &&
-              (problems->count > 0 || store.file.format < STORE_FORMAT || load(&store, controller, 0, &err));
 
-    if (!ok)
+    if (!store_file_inspect(&store.file, path, problems, &err))
+        strv_push(problems, err.msg);
+    else if (problems->count == 0 && store.file.format == STORE_FORMAT && !load(&store, controller, 0, &err))
         strv_push(problems, err.msg);
     store_file_close(&store.file);
     return problems->count == 0;

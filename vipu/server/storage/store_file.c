@@ -190,8 +190,7 @@ static int add_problem(void *ctx, int count, char **columns, char **names)
         return 0;
     text = mem_strdup(columns[0]);
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = ' ';
+        *c = (unsigned char)*c < ' ' ? ' ' : *c;
     strv_push_take(ctx, text);
     return 0;
 }

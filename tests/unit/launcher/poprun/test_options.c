@@ -141,7 +141,7 @@ static const struct {
 };
 
 /* On record: hosts come from one of the two, not from both; replicas are divided evenly among the
- * instances, or the launch is rejected; scripts pass --synchronise-python-venv, --synchronise-poplar-sdk
+ * instances, or the launch is refused; scripts pass --synchronise-python-venv, --synchronise-poplar-sdk
  * and --distribute-ssh-key. */
 TEST(contradictions_are_rejected)
 {
@@ -159,7 +159,7 @@ TEST(contradictions_are_rejected)
     }
 }
 
-/* On record: --import-config and --export-config together are rejected. */
+/* On record: --import-config and --export-config together are refused. */
 TEST(a_file_cannot_be_imported_and_exported_at_once)
 {
     AUTO(settings) struct settings settings = {0};
