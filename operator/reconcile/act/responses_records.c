@@ -89,9 +89,6 @@ void on_record_patched(struct request *request, struct kube_response *res)
         return;
     if (res->err.kind != ERR_NONE) {
         response_fail(request, res);
-        /* It may have taken effect: nothing is decided by a record that may be an older one. */
-        if (res->err.kind == ERR_TIMEOUT || res->err.kind == ERR_IO)
-            look_whose_record(request);
         return;
     }
     response_expect_version(request, r->records, key, res);

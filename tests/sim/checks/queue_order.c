@@ -61,7 +61,7 @@ static bool lacks_partitions(struct world *world, const struct user_job *job)
     const struct api_object *object = api_find(&world->api, "ipujobs", WORLD_NS, job->name);
     int64_t wanted = json_i64(object ? object->doc : NULL, "spec/jobInstances", 0);
 
-    return object && records_count(world, job->uid) + count_ended(object->doc) < (size_t)wanted;
+    return object && records_count(world, job->uid, false) + count_ended(object->doc) < (size_t)wanted;
 }
 
 /* ---- room ---- */

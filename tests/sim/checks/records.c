@@ -39,7 +39,7 @@ bool records_reserve(const struct api_object *record)
     return !is_spent(record) && !is_releasing(record);
 }
 
-size_t records_count(const struct world *world, const char *job_uid)
+size_t records_count(const struct world *world, const char *job_uid, bool with_releasing)
 {
     size_t count = 0;
     void *value;
@@ -47,7 +47,7 @@ size_t records_count(const struct world *world, const char *job_uid)
     for (size_t i = 0; map_next(all(world), &i, NULL, &value);) {
         const struct api_object *record = value;
 
-        count += str_eq(record->job_uid, job_uid) && !is_releasing(record);
+        count += str_eq(record->job_uid, job_uid) && (with_releasing || !is_releasing(record));
     }
     return count;
 }

@@ -9,8 +9,9 @@
 const struct controller_partition *records_find_partition(const struct world *world, const char *id);
 /* It has IPUs, or is about to get them. */
 bool records_reserve(const struct api_object *record);
-/* Partitions that a job has, by its uid, and that are not on their way out. */
-size_t records_count(const struct world *world, const char *job_uid);
+/* Partitions that a job has, by its uid; without `with_releasing` only those that are not on their way out.
+ */
+size_t records_count(const struct world *world, const char *job_uid, bool with_releasing);
 /* A partition is about to be made, reset or removed. */
 void records_ordered(struct world *world, const struct sim_vipu *side, const struct vipu_order *order);
 /* An operator decides about a job, or about what one has left behind. */
