@@ -5,20 +5,14 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/utf8.h"
 #include "base/core/visible.h"
-
-static bool is_utf8_continuation(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
 
 /* Marks a truncated text, without leaving half a UTF-8 character before the dots. */
 static void end_with_ellipsis(char *text, size_t size)
 {
-    size_t at = size - sizeof "...";
+    size_t at = utf8_cut(text, size - sizeof "...");
 
-    while (at > 0 && is_utf8_continuation(text[at]))
-        at--;
     memcpy(text + at, "...", sizeof "...");
 }
 

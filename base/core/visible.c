@@ -2,28 +2,7 @@
 
 #include <string.h>
 
-static bool is_tail(unsigned char c)
-{
-    return (c & 0xC0) == 0x80;
-}
-
-/* Bytes of the well-formed UTF-8 character that begins with a byte from 0x80, or 0: neither an overlong one,
- * nor half of a surrogate pair, nor one beyond U+10FFFF (RFC 3629). */
-static size_t sequence_len(const unsigned char *at, size_t left)
-{
-    size_t len = at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF5 ? 4 : 0;
-    bool is_overlong, is_beyond;
-
-    if (len == 0 || len > left)
-        return 0;
-    for (size_t i = 1; i < len; i++) {
-        if (!is_tail(at[i]))
-            return 0;
-    }
-    is_overlong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
-    is_beyond = (at[0] == 0xED && at[1] >= 0xA0) || (at[0] == 0xF4 && at[1] >= 0x90);
-    return is_overlong || is_beyond ? 0 : len;
-}
+#include "base/core/utf8.h"
 
 static bool is_c1(const unsigned char *at, size_t len)
 {
@@ -32,15 +11,10 @@ static bool is_c1(const unsigned char *at, size_t len)
 
 size_t visible_len(const char *at, size_t left)
 {
-    const unsigned char *c = (const unsigned char *)at;
-    size_t len;
+    size_t len = utf8_len(at, left);
+    bool is_control = len == 1 && ((unsigned char)*at < ' ' || *at == 0x7F);
 
-    if (left == 0 || *c < ' ' || *c == 0x7F)
-        return 0;
-    if (*c < 0x80)
-        return 1;
-    len = sequence_len(c, left);
-    return is_c1(c, len) ? 0 : len;
+    return is_control || is_c1((const unsigned char *)at, len) ? 0 : len;
 }
 
 static bool is_kept(char c, const char *kept)
@@ -70,7 +44,7 @@ static size_t add_escape(struct str *out, const char *at, size_t left)
         (void)str_addf(out, "\\%c", short_name[1]);
         return 1;
     }
-    if (left > 1 && is_c1(c, 2) && is_tail(c[1])) {
+    if (is_c1(c, utf8_len(at, left))) {
         (void)str_addf(out, "\\u%04x", c[1]);
         return 2;
     }

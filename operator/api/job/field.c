@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/utf8.h"
 
 /* Bytes in a message: of an invalid value, and of a path, whose last key may be any text. */
 #define SHOWN_MAX 60
@@ -12,13 +13,8 @@
 /* Never inside a UTF-8 sequence: the API server would replace the rest of it. */
 static void shorten(char *text, size_t max)
 {
-    size_t len = strnlen(text, max + 1);
-
-    if (len <= max)
-        return;
-    for (len = max; ((unsigned char)text[len] & 0xC0) == 0x80;)
-        len--;
-    text[len] = '\0';
+    if (strnlen(text, max + 1) > max)
+        text[utf8_cut(text, max)] = '\0';
 }
 
 /* Keys in brackets have slashes of their own. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/utf8.h"
 
 #define NUMBER "-worker-"
 
@@ -229,9 +230,7 @@ static struct slice shortened(struct slice line)
 {
     if (line.len <= LOG_TAIL_LINE_MAX)
         return line;
-    line.len = LOG_TAIL_LINE_MAX;
-    while (line.len && ((unsigned char)line.ptr[line.len] & 0xC0) == 0x80)
-        line.len--;
+    line.len = utf8_cut(line.ptr, LOG_TAIL_LINE_MAX);
     return line;
 }
 

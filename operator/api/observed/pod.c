@@ -7,6 +7,7 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/core/timefmt.h"
+#include "base/core/utf8.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/log_tail.h"
 #include "operator/api/observed/owner.h"
@@ -83,7 +84,7 @@ static void keep_tail(char **slot, const char *text)
     size_t len = strlen(text);
     const char *from = len > MESSAGE_MAX ? text + len - MESSAGE_MAX : text;
 
-    while (((unsigned char)*from & 0xC0) == 0x80) /* never start inside a UTF-8 sequence */
+    while (utf8_is_continuation(*from)) /* never start inside a UTF-8 sequence */
         from++;
     mem_set_str(slot, from);
 }

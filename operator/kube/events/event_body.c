@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/timefmt.h"
+#include "base/core/utf8.h"
 #include "base/core/visible.h"
 
 #define NAME_MAX_BYTES ((size_t)253)
@@ -33,12 +34,7 @@ char *event_name(const struct event *event, const struct events_options *reporte
 /* Cuts before a character that would not fit whole. */
 static char *cut(const char *text, size_t max)
 {
-    size_t length = strlen(text);
-
-    if (length > max)
-        for (length = max; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
-            length--;
-    return mem_strndup(text, length);
+    return strlen(text) > max ? mem_strndup(text, utf8_cut(text, max)) : mem_strdup(text);
 }
 
 static void put_cut(cJSON *object, const char *key, const char *text, size_t max)

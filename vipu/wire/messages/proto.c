@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/utf8.h"
 #include "vipu/wire/messages/fields.h"
 
 static void *alloc_piece(void *arena, size_t size)
@@ -17,40 +18,14 @@ static void free_piece(void *arena, void *piece)
     (void)piece;
 }
 
-static bool is_tail(unsigned char c)
-{
-    return (c & 0xc0) == 0x80;
-}
-
-/* Length of the valid UTF-8 sequence that `left` bytes begin with, or 0. Follows table 3-7 of the Unicode
- * standard. */
-static size_t sequence(const unsigned char *s, size_t left)
-{
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf)
-        return left > 1 && is_tail(s[1]) ? 2 : 0;
-    if (s[0] >= 0xe0 && s[0] <= 0xef) {
-        unsigned char low = s[0] == 0xe0 ? 0xa0 : 0x80, high = s[0] == 0xed ? 0x9f : 0xbf;
-
-        return left > 2 && s[1] >= low && s[1] <= high && is_tail(s[2]) ? 3 : 0;
-    }
-    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        unsigned char low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
-
-        return left > 3 && s[1] >= low && s[1] <= high && is_tail(s[2]) && is_tail(s[3]) ? 4 : 0;
-    }
-    return 0;
-}
-
 char *proto_clean(char *text)
 {
     size_t left = strlen(text);
 
-    for (unsigned char *s = (unsigned char *)text; left > 0;) {
-        size_t len = sequence(s, left);
+    for (char *s = text; left > 0;) {
+        size_t len = utf8_len(s, left);
 
-        if (len == 0 || *s < ' ' || *s == 0x7f) {
+        if (len == 0 || (unsigned char)*s < ' ' || *s == 0x7f) {
             *s = '?';
             len = 1;
         }
@@ -63,10 +38,8 @@ char *proto_clean(char *text)
 static bool is_text(struct slice bytes)
 {
     for (size_t at = 0, len; at < bytes.len; at += len) {
-        const unsigned char *s = (const unsigned char *)bytes.ptr + at;
-
-        len = sequence(s, bytes.len - at);
-        if (len == 0 || *s == '\0')
+        len = utf8_len(bytes.ptr + at, bytes.len - at);
+        if (len == 0 || bytes.ptr[at] == '\0')
             return false;
     }
     return true;

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "base/core/utf8.h"
 #include "base/core/visible.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/decide/status/conditions.h"
@@ -180,13 +181,10 @@ static void put_clocks(cJSON *status, const cJSON *before, const struct job_verd
 static char *readable_message(const char *original)
 {
     AUTO(mem) char *text = visible_new(original, VISIBLE_LINES);
-    size_t len = strnlen(text, STATUS_MESSAGE_MAX + 1);
 
-    if (len <= STATUS_MESSAGE_MAX)
+    if (strnlen(text, STATUS_MESSAGE_MAX + 1) <= STATUS_MESSAGE_MAX)
         return TAKE(text);
-    for (len = STATUS_MESSAGE_MAX; ((unsigned char)text[len] & 0xC0) == 0x80;)
-        len--; /* never cut inside a UTF-8 sequence */
-    return mem_printf("%.*s...", (int)len, text);
+    return mem_printf("%.*s...", (int)utf8_cut(text, STATUS_MESSAGE_MAX), text);
 }
 
 /* The next process reads it, see job_cache_recall_requeue. */
