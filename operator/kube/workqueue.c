@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "base/core/backoff.h"
+#include "base/core/heap.h"
 #include "base/core/map.h"
 #include "base/core/mem.h"
-
-#define NOT_DELAYED SIZE_MAX
 
 static const struct backoff FAILURE = {.first_ms = 5, .max_ms = 120000};
 
@@ -14,9 +13,9 @@ struct entry {
     char *key;
     unsigned failures;
     bool is_ready, is_taken;
-    bool is_wanted;     /* added while taken: ready again after workqueue_done */
-    int64_t due_ms;     /* while delayed */
-    size_t heap_index;  /* NOT_DELAYED, or its place in the heap */
+    bool is_wanted; /* added while taken: ready again after workqueue_done */
+    int64_t due_ms; /* while delayed */
+    struct heap_node delayed;
     struct entry *next; /* in its namespace's line */
 };
 
@@ -31,8 +30,7 @@ struct workqueue {
     struct map entries;
     struct map lines;
     struct line *turn;   /* whose turn it is; NULL: nothing is ready */
-    struct entry **heap; /* delayed, earliest first */
-    size_t heap_count, heap_cap;
+    struct heap delayed; /* earliest first */
     size_t ready_count, taken_count;
 };
 
@@ -61,7 +59,7 @@ void workqueue_free(struct workqueue *workqueue)
     }
     map_release(&workqueue->entries);
     map_release(&workqueue->lines);
-    mem_free(workqueue->heap);
+    heap_release(&workqueue->delayed);
     mem_free(workqueue);
 }
 
@@ -72,7 +70,6 @@ static struct entry *entry_for(struct workqueue *workqueue, const char *key)
     if (entry == NULL) {
         entry = NEW(struct entry);
         entry->key = mem_strdup(key);
-        entry->heap_index = NOT_DELAYED;
         map_set(&workqueue->entries, key, entry);
     }
     return entry;
@@ -80,7 +77,7 @@ static struct entry *entry_for(struct workqueue *workqueue, const char *key)
 
 static bool is_delayed(const struct entry *entry)
 {
-    return entry->heap_index != NOT_DELAYED;
+    return entry->delayed.at > 0;
 }
 
 /* A key that is nowhere and has no failures to remember needs no entry. */
@@ -92,56 +89,29 @@ static void forget_if_idle(struct workqueue *workqueue, struct entry *entry)
     entry_free(entry);
 }
 
-/* --- the heap of delayed keys --- */
+/* --- delayed keys --- */
 
-static void heap_place(struct workqueue *workqueue, struct entry *entry, size_t at)
+static bool is_earlier(const struct heap_node *a, const struct heap_node *b)
 {
-    workqueue->heap[at] = entry;
-    entry->heap_index = at;
+    return CONTAINER_OF(a, struct entry, delayed)->due_ms < CONTAINER_OF(b, struct entry, delayed)->due_ms;
 }
 
-static void heap_up(struct workqueue *workqueue, struct entry *entry, size_t at)
+static void delay(struct workqueue *workqueue, struct entry *entry, int64_t due_ms)
 {
-    while (at > 0 && workqueue->heap[(at - 1) / 2]->due_ms > entry->due_ms) {
-        heap_place(workqueue, workqueue->heap[(at - 1) / 2], at);
-        at = (at - 1) / 2;
-    }
-    heap_place(workqueue, entry, at);
-}
-
-static void heap_down(struct workqueue *workqueue, struct entry *entry, size_t at)
-{
-    for (size_t child; (child = 2 * at + 1) < workqueue->heap_count; at = child) {
-        if (child + 1 < workqueue->heap_count &&
-            workqueue->heap[child + 1]->due_ms < workqueue->heap[child]->due_ms)
-            child++;
-        if (workqueue->heap[child]->due_ms >= entry->due_ms)
-            break;
-        heap_place(workqueue, workqueue->heap[child], at);
-    }
-    heap_place(workqueue, entry, at);
-}
-
-static void heap_add(struct workqueue *workqueue, struct entry *entry, int64_t due_ms)
-{
-    if (workqueue->heap_count == workqueue->heap_cap) {
-        workqueue->heap_cap = workqueue->heap_cap * 2 + 16;
-        workqueue->heap = mem_grow(workqueue->heap, workqueue->heap_cap, sizeof(struct entry *));
-    }
     entry->due_ms = due_ms;
-    heap_up(workqueue, entry, workqueue->heap_count++);
+    heap_put(&workqueue->delayed, &entry->delayed, is_earlier);
 }
 
-static void heap_remove(struct workqueue *workqueue, struct entry *entry)
+static void end_delay(struct workqueue *workqueue, struct entry *entry)
 {
-    size_t hole = entry->heap_index;
-    struct entry *moved = workqueue->heap[--workqueue->heap_count];
+    heap_remove(&workqueue->delayed, &entry->delayed, is_earlier);
+}
 
-    entry->heap_index = NOT_DELAYED;
-    if (moved == entry)
-        return;
-    heap_down(workqueue, moved, hole);
-    heap_up(workqueue, moved, moved->heap_index);
+static struct entry *first_delayed(const struct workqueue *workqueue)
+{
+    struct heap_node *first = heap_first(&workqueue->delayed);
+
+    return first ? CONTAINER_OF(first, struct entry, delayed) : NULL;
 }
 
 /* --- the lines of ready keys --- */
@@ -212,8 +182,7 @@ void workqueue_add(struct workqueue *workqueue, const char *key)
 {
     struct entry *entry = entry_for(workqueue, key);
 
-    if (is_delayed(entry))
-        heap_remove(workqueue, entry);
+    end_delay(workqueue, entry);
     if (entry->is_taken)
         entry->is_wanted = true;
     else if (!entry->is_ready)
@@ -229,9 +198,9 @@ void workqueue_add_after(struct workqueue *workqueue, const char *key, int64_t d
     if (is_delayed(entry)) {
         if (entry->due_ms <= due_ms)
             return;
-        heap_remove(workqueue, entry);
+        end_delay(workqueue, entry);
     }
-    heap_add(workqueue, entry, due_ms);
+    delay(workqueue, entry, due_ms);
 }
 
 int64_t workqueue_add_rate_limited(struct workqueue *workqueue, const char *key, int64_t now_ms,
@@ -256,10 +225,10 @@ void workqueue_forget(struct workqueue *workqueue, const char *key)
 
 static void promote(struct workqueue *workqueue, int64_t now_ms)
 {
-    while (workqueue->heap_count > 0 && workqueue->heap[0]->due_ms <= now_ms) {
-        struct entry *entry = workqueue->heap[0];
+    struct entry *entry;
 
-        heap_remove(workqueue, entry);
+    while ((entry = first_delayed(workqueue)) && entry->due_ms <= now_ms) {
+        end_delay(workqueue, entry);
         if (entry->is_taken)
             entry->is_wanted = true;
         else
@@ -298,11 +267,13 @@ void workqueue_done(struct workqueue *workqueue, const char *key)
 
 int64_t workqueue_due_ms(const struct workqueue *workqueue, int64_t now_ms)
 {
+    const struct entry *first = first_delayed(workqueue);
+
     if (workqueue->ready_count > 0)
         return 0;
-    if (workqueue->heap_count == 0)
+    if (!first)
         return -1;
-    return workqueue->heap[0]->due_ms <= now_ms ? 0 : workqueue->heap[0]->due_ms;
+    return first->due_ms <= now_ms ? 0 : first->due_ms;
 }
 
 size_t workqueue_len(const struct workqueue *workqueue)

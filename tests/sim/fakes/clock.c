@@ -1,5 +1,6 @@
 #include "fakes/clock.h"
 
+#include "base/core/heap.h"
 #include "base/core/mem.h"
 
 /* 2026-01-01T00:00:00Z */
@@ -14,15 +15,14 @@ struct planned {
     clock_fn fn;
     void *ctx;
     bool is_timer;
-    size_t place; /* in the heap */
+    struct heap_node node;
 };
 
 static struct {
     int64_t now_ms;
     const struct host *host;
     uint64_t numbers, random;
-    struct planned **heap;
-    size_t count;
+    struct heap planned;
     struct host **hosts;
     size_t host_count;
 } the;
@@ -36,8 +36,11 @@ static int rank(const struct planned *planned)
     return planned->due_ms == planned->at_ms ? 2 : planned->is_timer;
 }
 
-static bool is_before(const struct planned *a, const struct planned *b)
+static bool is_before(const struct heap_node *node_a, const struct heap_node *node_b)
 {
+    const struct planned *a = CONTAINER_OF(node_a, struct planned, node);
+    const struct planned *b = CONTAINER_OF(node_b, struct planned, node);
+
     if (a->at_ms != b->at_ms)
         return a->at_ms < b->at_ms;
     if (rank(a) != rank(b))
@@ -45,48 +48,21 @@ static bool is_before(const struct planned *a, const struct planned *b)
     return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->number < b->number;
 }
 
-static void put(size_t place, struct planned *planned)
+static struct planned *first(void)
 {
-    the.heap[place] = planned;
-    planned->place = place;
-}
+    struct heap_node *node = heap_first(&the.planned);
 
-static void rise(size_t place, struct planned *planned)
-{
-    for (; place > 0 && is_before(planned, the.heap[(place - 1) / 2]); place = (place - 1) / 2)
-        put(place, the.heap[(place - 1) / 2]);
-    put(place, planned);
-}
-
-static void sink(size_t place, struct planned *planned)
-{
-    for (size_t child; (child = 2 * place + 1) < the.count; place = child) {
-        if (child + 1 < the.count && is_before(the.heap[child + 1], the.heap[child]))
-            child++;
-        if (!is_before(the.heap[child], planned))
-            break;
-        put(place, the.heap[child]);
-    }
-    put(place, planned);
-}
-
-static void take_out(size_t place)
-{
-    struct planned *last = the.heap[--the.count];
-
-    if (place == the.count)
-        return;
-    if (place > 0 && is_before(last, the.heap[(place - 1) / 2]))
-        rise(place, last);
-    else
-        sink(place, last);
+    return node ? CONTAINER_OF(node, struct planned, node) : NULL;
 }
 
 static void put_in(struct planned *planned)
 {
-    the.heap = mem_grow(the.heap, the.count + 1, sizeof(struct planned *));
-    the.count++;
-    rise(the.count - 1, planned);
+    heap_put(&the.planned, &planned->node, is_before);
+}
+
+static void take_out(struct planned *planned)
+{
+    heap_remove(&the.planned, &planned->node, is_before);
 }
 
 /* ---- time ---- */
@@ -101,9 +77,11 @@ void clock_begin(uint64_t seed)
 
 void clock_end(void)
 {
-    while (the.count)
-        mem_free(the.heap[--the.count]);
-    mem_free(TAKE(the.heap));
+    struct planned *planned;
+
+    while ((planned = first()))
+        clock_cancel(planned);
+    heap_release(&the.planned);
     for (; the.host_count; the.host_count--) {
         mem_free(the.hosts[the.host_count - 1]->name);
         mem_free(the.hosts[the.host_count - 1]);
@@ -156,7 +134,7 @@ void clock_cancel(struct planned *planned)
 {
     if (!planned)
         return;
-    take_out(planned->place);
+    take_out(planned);
     mem_free(planned);
 }
 
@@ -172,11 +150,12 @@ static bool put_off(struct planned *planned)
 
 bool clock_step(void)
 {
-    while (the.count) {
-        struct planned *planned = the.heap[0];
+    struct planned *planned;
+
+    while ((planned = first())) {
         struct planned now = *planned;
 
-        take_out(0);
+        take_out(planned);
         if (put_off(planned))
             continue;
         mem_free(planned);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/heap.h"
 #include "base/core/str.h"
 #include "vipu/model/cluster.h"
 #include "vipu/model/partition.h"
@@ -35,7 +36,7 @@ struct controller_partition {
     /* The controller's, which finds everything about a partition without a search. */
     struct controller_partition *previous, *next; /* in order of creation */
     size_t changed_at;                            /* position among the unsaved ones, from 1; 0: saved */
-    size_t due_at;                                /* position in the due_queue, from 1; 0: not in it */
+    struct heap_node due;                         /* in the due_queue */
 };
 
 void controller_partition_free(struct controller_partition *entry);

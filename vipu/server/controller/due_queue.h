@@ -1,14 +1,12 @@
-/* The partitions whose timers run, ordered by when they expire, then by creation: a binary heap. Borrows the
- * partitions and keeps their due_at. Pure. */
+/* The partitions whose timers run, ordered by when they expire, then by creation. Borrows the partitions.
+ * Pure. */
 #pragma once
 
-#include <stddef.h>
-
+#include "base/core/heap.h"
 #include "vipu/server/controller/controller_partition.h"
 
 struct due_queue {
-    struct controller_partition **items;
-    size_t count;
+    struct heap heap;
 };
 
 void due_queue_release(struct due_queue *queue);
