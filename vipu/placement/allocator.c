@@ -84,17 +84,17 @@ struct vipu_usage vipu_allocator_usage(const struct vipu_allocator *a, const str
 }
 
 /* What the candidates of a request have together. */
-struct room {
+struct capacity {
     uint32_t total, free;
     uint32_t largest, largest_ever; /* of the partitions that fit now, and without all others */
     bool fits_ever;
 };
 
 /* Failures are as frequent as successes on a full machine, so this does not look at each domain. */
-static struct room room_for(const struct vipu_allocator *a, const struct vipu_requirements *r)
+static struct capacity capacity_for(const struct vipu_allocator *a, const struct vipu_requirements *r)
 {
     struct vipu_candidate candidate;
-    struct room room = {0};
+    struct capacity capacity = {0};
     struct vipu_place place;
 
     for (size_t pos = 0; vipu_candidate_next(a->clusters, r, &pos, &candidate);) {
@@ -102,37 +102,38 @@ static struct room room_for(const struct vipu_allocator *a, const struct vipu_re
             allocation_state_of(a, candidate.cluster, candidate.allocation);
         uint32_t now = vipu_blocks_largest(&state->blocks), ever = vipu_blocks_largest(&state->whole);
 
-        room.total += state->total;
-        room.free += vipu_blocks_free(&state->blocks);
-        room.largest = now > room.largest ? now : room.largest;
-        room.largest_ever = ever > room.largest_ever ? ever : room.largest_ever;
-        room.fits_ever = room.fits_ever || vipu_blocks_find(&state->whole, r->size, r->num_ilds, &place);
+        capacity.total += state->total;
+        capacity.free += vipu_blocks_free(&state->blocks);
+        capacity.largest = now > capacity.largest ? now : capacity.largest;
+        capacity.largest_ever = ever > capacity.largest_ever ? ever : capacity.largest_ever;
+        capacity.fits_ever =
+            capacity.fits_ever || vipu_blocks_find(&state->whole, r->size, r->num_ilds, &place);
     }
-    return room;
+    return capacity;
 }
 
 static bool no_room(const struct vipu_allocator *a, const struct vipu_requirements *r, struct err *err)
 {
-    struct room room = room_for(a, r);
+    struct capacity capacity = capacity_for(a, r);
     AUTO(str) struct str wanted = {0};
 
     (void)str_add_count(&wanted, r->size, "IPU", NULL);
     (void)str_adds(&wanted, " over ");
     (void)str_add_count(&wanted, r->num_ilds, "IPU-Link domain", NULL);
-    if (!room.fits_ever && room.largest_ever >= r->size)
+    if (!capacity.fits_ever && capacity.largest_ever >= r->size)
         return err_set(err, ERR_INVALID,
                        "%s can never fit: they fit over another number of domains, %u IPUs in all",
-                       str_text(&wanted), room.total);
-    if (!room.fits_ever)
+                       str_text(&wanted), capacity.total);
+    if (!capacity.fits_ever)
         return err_set(err, ERR_INVALID, "%s can never fit: %u IPUs in all, largest block %u",
-                       str_text(&wanted), room.total, room.largest_ever);
-    if (room.largest >= r->size)
+                       str_text(&wanted), capacity.total, capacity.largest_ever);
+    if (capacity.largest >= r->size)
         return err_set(err, ERR_BUSY,
                        "not enough free IPUs: %s requested; they fit over another number of domains, %u of "
                        "%u free",
-                       str_text(&wanted), room.free, room.total);
+                       str_text(&wanted), capacity.free, capacity.total);
     return err_set(err, ERR_BUSY, "not enough free IPUs: %s requested, %u of %u free, largest block %u",
-                   str_text(&wanted), room.free, room.total, room.largest);
+                   str_text(&wanted), capacity.free, capacity.total, capacity.largest);
 }
 
 /* ---- find ---- */

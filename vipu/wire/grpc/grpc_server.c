@@ -10,7 +10,7 @@
 #include "vipu/wire/transport/sock.h"
 
 #define SILENCE_MS 20000u
-#define PEER_SHARE 4u         /* a peer may have this part of the places when others need one */
+#define PEER_SHARE 4u         /* a peer may have this part of the slots when others need one */
 #define ACCEPT_BACKOFF_MS 100 /* after the system had no free descriptor */
 #define REJECTION_LOG_MS 10000
 
@@ -19,7 +19,7 @@ struct grpc_server_peer {
     uint32_t connections;
 };
 
-struct grpc_server_place {
+struct grpc_server_slot {
     struct grpc_server_conn *conn;
     struct grpc_server_peer *peer;
 };
@@ -32,8 +32,8 @@ struct grpc_server {
     struct sock listener;
     struct loop_timer accept_backoff;
     struct grpc_server_memory memory;
-    struct grpc_server_place *places;
-    size_t place_count;
+    struct grpc_server_slot *slots;
+    size_t slot_count;
     struct map peers;              /* those with connections, by address */
     int64_t next_rejection_log_ms; /* rejections are not logged before this time */
 };
@@ -63,44 +63,44 @@ static void on_gone(void *ctx, struct grpc_server_conn *conn)
 {
     struct grpc_server *server = ctx;
 
-    for (size_t i = 0; i < server->place_count; i++) {
-        if (server->places[i].conn == conn) {
-            peer_leave(server, server->places[i].peer);
-            server->places[i] = server->places[--server->place_count];
+    for (size_t i = 0; i < server->slot_count; i++) {
+        if (server->slots[i].conn == conn) {
+            peer_leave(server, server->slots[i].peer);
+            server->slots[i] = server->slots[--server->slot_count];
             break;
         }
     }
     grpc_server_conn_free(conn);
 }
 
-static struct standing standing_of(const struct grpc_server_place *place)
+static struct eviction_candidate candidate_of(const struct grpc_server_slot *slot)
 {
-    struct standing standing = grpc_server_conn_standing(place->conn);
+    struct eviction_candidate candidate = grpc_server_conn_eviction_candidate(slot->conn);
 
-    standing.siblings = place->peer->connections;
-    return standing;
+    candidate.peer_connections = slot->peer->connections;
+    return candidate;
 }
 
-static bool make_room(void *ctx, const struct grpc_server_conn *conn, size_t bytes)
+static bool evict_for_memory(void *ctx, const struct grpc_server_conn *conn, size_t bytes)
 {
     struct grpc_server *server = ctx;
 
     while (server->memory.used >= server->memory.max) {
-        struct grpc_server_conn *yielding = NULL;
-        struct standing last = {0};
+        struct grpc_server_conn *evicted = NULL;
+        struct eviction_candidate last = {0};
 
-        for (size_t i = 0; i < server->place_count; i++) {
-            struct standing standing = standing_of(&server->places[i]);
+        for (size_t i = 0; i < server->slot_count; i++) {
+            struct eviction_candidate candidate = candidate_of(&server->slots[i]);
 
-            if (server->places[i].conn != conn && standing_may_yield_memory(&standing, bytes) &&
-                (!yielding || standing_yields_memory(&standing, &last))) {
-                yielding = server->places[i].conn;
-                last = standing;
+            if (server->slots[i].conn != conn && eviction_is_allowed_for_memory(&candidate, bytes) &&
+                (!evicted || eviction_precedes_for_memory(&candidate, &last))) {
+                evicted = server->slots[i].conn;
+                last = candidate;
             }
         }
-        if (!yielding)
+        if (!evicted)
             return false;
-        grpc_server_conn_close(yielding);
+        grpc_server_conn_close(evicted);
     }
     return true;
 }
@@ -123,29 +123,29 @@ static void reject_connection(struct grpc_server *server, int fd)
     if (now < server->next_rejection_log_ms)
         return;
     server->next_rejection_log_ms = now + REJECTION_LOG_MS;
-    log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->place_count));
+    log_warn("connection rejected: connection limit reached", KVF("connections", "%zu", server->slot_count));
 }
 
-/* Closes a connection whose place the newcomer, one of `newcomer` of its peer, needs more; its client
- * reconnects when it has a call. False: all are in use. */
-static bool make_place(struct grpc_server *server, uint32_t newcomer)
+/* Closes a connection for a new one, with which its peer has `newcomer`; the client of the closed one
+ * connects again when it has a call. False: all are in use. */
+static bool evict_for_connection(struct grpc_server *server, uint32_t newcomer)
 {
     const uint32_t share = server->options.max_connections / PEER_SHARE;
-    struct grpc_server_conn *yielding = NULL;
-    struct standing last = {0};
+    struct grpc_server_conn *evicted = NULL;
+    struct eviction_candidate last = {0};
 
-    for (size_t i = 0; i < server->place_count; i++) {
-        struct standing standing = standing_of(&server->places[i]);
+    for (size_t i = 0; i < server->slot_count; i++) {
+        struct eviction_candidate candidate = candidate_of(&server->slots[i]);
 
-        if (standing_may_yield_place(&standing, newcomer, share) &&
-            (!yielding || standing_yields_place(&standing, &last))) {
-            yielding = server->places[i].conn;
-            last = standing;
+        if (eviction_is_allowed_for_connection(&candidate, newcomer, share) &&
+            (!evicted || eviction_precedes_for_connection(&candidate, &last))) {
+            evicted = server->slots[i].conn;
+            last = candidate;
         }
     }
-    if (yielding)
-        grpc_server_conn_close(yielding);
-    return yielding;
+    if (evicted)
+        grpc_server_conn_close(evicted);
+    return evicted;
 }
 
 static void on_connection(struct sock *sock, bool readable, bool writable)
@@ -167,13 +167,14 @@ static void on_connection(struct sock *sock, bool readable, bool writable)
     }
     sock_peer(fd, address);
     peer = peer_join(server, address);
-    if (server->place_count == server->options.max_connections && !make_place(server, peer->connections)) {
+    if (server->slot_count == server->options.max_connections &&
+        !evict_for_connection(server, peer->connections)) {
         peer_leave(server, peer);
         reject_connection(server, fd);
         return;
     }
     conn = grpc_server_conn_new_take(fd, server->tls ? tls_new_server(server->tls) : NULL, &server->owner);
-    server->places[server->place_count++] = (struct grpc_server_place){conn, peer};
+    server->slots[server->slot_count++] = (struct grpc_server_slot){conn, peer};
     grpc_server_conn_send_settings(conn);
 }
 
@@ -193,9 +194,9 @@ struct grpc_server *grpc_server_new(struct loop *loop, const struct grpc_server_
     server->loop = loop;
     server->listener.fd = -1;
     server->memory.max = o->max_memory;
-    server->places = mem_alloc(o->max_connections * sizeof(struct grpc_server_place));
+    server->slots = mem_alloc(o->max_connections * sizeof(struct grpc_server_slot));
     server->owner =
-        (struct grpc_server_conn_owner){o, loop, fn, ctx, &server->memory, make_room, on_gone, server};
+        (struct grpc_server_conn_owner){o, loop, fn, ctx, &server->memory, evict_for_memory, on_gone, server};
     return server;
 }
 
@@ -223,8 +224,8 @@ uint32_t grpc_server_port(const struct grpc_server *server)
 
 void grpc_server_drop_all(struct grpc_server *server)
 {
-    while (server->place_count > 0)
-        on_gone(server, server->places[0].conn);
+    while (server->slot_count > 0)
+        on_gone(server, server->slots[0].conn);
 }
 
 void grpc_server_free(struct grpc_server *server)
@@ -236,6 +237,6 @@ void grpc_server_free(struct grpc_server *server)
     grpc_server_drop_all(server);
     tls_context_free(server->tls);
     map_release(&server->peers);
-    mem_free(server->places);
+    mem_free(server->slots);
     mem_free(server);
 }

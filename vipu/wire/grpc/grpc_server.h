@@ -1,7 +1,7 @@
 /* The server side of gRPC: listens, accepts unary calls from many connections, passes each complete request
  * to one handler, and sends its reply. It rejects requests that are not gRPC, and bodies, calls and
- * connections beyond the limits. At a limit, those who use it most or not at all make room (standing.h). It
- * does not interpret messages.
+ * connections beyond the limits. At a limit, it closes connections that are not in use, or use the most
+ * (eviction.h). It does not interpret messages.
  *
  * The handler must finish every call exactly once, by grpc_server_reply, grpc_server_reject or
  * grpc_server_drop, at once or later; the handle is invalid after that. This also holds if the caller has

@@ -67,7 +67,8 @@ static bool keep_bytes(struct grpc_server_conn *conn, size_t bytes)
 {
     struct grpc_server_memory *memory = conn->owner.memory;
 
-    if (memory->used >= memory->max && !conn->owner.make_room(conn->owner.ctx, conn, conn->bytes + bytes))
+    if (memory->used >= memory->max &&
+        !conn->owner.evict_for_memory(conn->owner.ctx, conn, conn->bytes + bytes))
         return false;
     conn->bytes += bytes;
     memory->used += bytes;
@@ -248,11 +249,11 @@ static void reject(struct grpc_server_call *call, int grpc_status, const char *t
     submit_rejection(call);
 }
 
-static bool judge(const struct grpc_server_call *call, struct slice *ret, struct err *err)
+static bool validate(const struct grpc_server_call *call, struct slice *ret, struct err *err)
 {
     int64_t timeout_ms = call->request.timeout_ms;
 
-    if (!request_judge(&call->request, ret, err))
+    if (!request_validate(&call->request, ret, err))
         return false;
     return timeout_ms < 0 || call->begun_ms + timeout_ms > now_of(call->conn) ||
            err_set_code(err, ERR_TIMEOUT, GRPC_DEADLINE_EXCEEDED,
@@ -265,7 +266,7 @@ static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *ca
     struct slice message;
     struct err err;
 
-    if (!judge(call, &message, &err)) {
+    if (!validate(call, &message, &err)) {
         reject(call, err.code, err.msg);
         drop_body(call);
     } else {
@@ -483,16 +484,16 @@ void grpc_server_conn_close(struct grpc_server_conn *conn)
         conn->owner.gone(conn->owner.ctx, conn);
 }
 
-struct standing grpc_server_conn_standing(const struct grpc_server_conn *conn)
+struct eviction_candidate grpc_server_conn_eviction_candidate(const struct grpc_server_conn *conn)
 {
     bool waits = conn->answered_count > 0, reads = conn->progress_ms + READING_MS > now_of(conn);
 
-    return (struct standing){.is_pinned = conn->h2.reading,
-                             .is_known = conn->is_known,
-                             .is_busy = conn->handed_count > 0 || (waits && reads),
-                             .is_stalled = waits && !reads,
-                             .since_ms = conn->since_ms,
-                             .bytes = conn->bytes};
+    return (struct eviction_candidate){.is_pinned = conn->h2.reading,
+                                       .is_known = conn->is_known,
+                                       .is_busy = conn->handed_count > 0 || (waits && reads),
+                                       .is_stalled = waits && !reads,
+                                       .since_ms = conn->since_ms,
+                                       .bytes = conn->bytes};
 }
 
 void grpc_server_conn_free(struct grpc_server_conn *conn)

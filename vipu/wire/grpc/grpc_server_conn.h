@@ -4,7 +4,7 @@
 #include <sys/queue.h>
 
 #include "vipu/wire/grpc/grpc_server.h"
-#include "vipu/wire/grpc/standing.h"
+#include "vipu/wire/grpc/eviction.h"
 #include "vipu/wire/transport/tls.h"
 
 struct grpc_server_conn;
@@ -24,7 +24,7 @@ struct grpc_server_conn_owner {
     struct grpc_server_memory *memory;
     /* Closes others than this connection, for which so many bytes would be kept, until memory is below its
      * limit. False: this one has to do without. */
-    bool (*make_room)(void *ctx, const struct grpc_server_conn *conn, size_t bytes);
+    bool (*evict_for_memory)(void *ctx, const struct grpc_server_conn *conn, size_t bytes);
     void (*gone)(void *ctx, struct grpc_server_conn *conn); /* free it now */
     void *ctx;
 };
@@ -37,5 +37,6 @@ void grpc_server_conn_send_settings(struct grpc_server_conn *conn);
 /* Tells the client that it is closed, as far as the socket takes it, and ends in gone(). Not for one that is
  * pinned. */
 void grpc_server_conn_close(struct grpc_server_conn *conn);
-struct standing grpc_server_conn_standing(const struct grpc_server_conn *conn); /* except for its siblings */
+struct eviction_candidate grpc_server_conn_eviction_candidate(
+    const struct grpc_server_conn *conn); /* except for its peer_connections */
 void grpc_server_conn_free(struct grpc_server_conn *conn);

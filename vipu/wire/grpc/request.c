@@ -80,7 +80,7 @@ bool request_is_compressed(const struct request *request)
     return request->body.len > 0 && request->body.ptr[0] == 1;
 }
 
-bool request_judge(const struct request *request, struct slice *ret, struct err *err)
+bool request_validate(const struct request *request, struct slice *ret, struct err *err)
 {
     struct err why;
 

@@ -36,4 +36,4 @@ int request_http_status(const struct request *request);
 /* It is compressed: the rejection says what is accepted. */
 bool request_is_compressed(const struct request *request);
 /* The message of the complete request (borrowed), or why it is rejected; err.code is the gRPC status. */
-MUST_USE bool request_judge(const struct request *request, struct slice *ret, struct err *err);
+MUST_USE bool request_validate(const struct request *request, struct slice *ret, struct err *err);
