@@ -139,3 +139,13 @@ uint16_t name_master_port(const char *uid, uint32_t instance)
     hash = (hash ^ instance) * 16777619u;
     return (uint16_t)(20000 + hash % 10000);
 }
+
+bool released_id_next(const char **at, struct slice *ret)
+{
+    static const char separators[] = ", ";
+
+    *at += strspn(*at, separators);
+    *ret = (struct slice){*at, strcspn(*at, separators)};
+    *at += ret->len;
+    return ret->len > 0;
+}

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/str.h"
+
 #define API_GROUP_VERSION "graphcore.ai/v1alpha1"
 #define API_KIND "IPUJob"
 #define API_FINALIZER "graphcore.ai/ipu-partitions"
@@ -88,3 +90,6 @@ char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, ui
 bool name_is_hashed(const char *id, const char *uid, uint32_t instance, uint32_t attempt);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */
 uint16_t name_master_port(const char *uid, uint32_t instance);
+/* The next of the ids in an annotation graphcore.ai/release, which commas or spaces separate; false: there
+ * are no more. Borrowed. */
+bool released_id_next(const char **at, struct slice *ret);

@@ -75,10 +75,7 @@ static void advise_on_release(const cJSON *old, const cJSON *job, struct strv *w
     if (str_eq(at, json_str(old, annotation, "")) ||
         json_i64(status, "partitionCounts/total", 0) > cJSON_GetArraySize(list))
         return;
-    for (at += strspn(at, ", "); *at; at += strspn(at, ", ")) {
-        struct slice id = {at, strcspn(at, ", ")};
-
-        at += id.len;
+    for (struct slice id; released_id_next(&at, &id);) {
         if (is_partition_of(status, id))
             continue;
         strv_pushf(warnings,
@@ -91,14 +88,20 @@ static void advise_on_release(const cJSON *old, const cJSON *job, struct strv *w
 
 /* ---- fields without effect ---- */
 
+struct pod_field {
+    const char *path, *name; /* the name is as users write it */
+};
+
+/* The field in the templates of workers and launcher. */
+#define OF_ALL_PODS(field)                                                                                   \
+    {                                                                                                        \
+        {WORKERS "/spec/" field, "spec.workers.template.spec." field},                                       \
+            {LAUNCHER "/template/spec/" field, "spec.launcher.template.spec." field},                        \
+    }
+
 static void advise_on_restarts(const cJSON *old, const cJSON *job, struct strv *warnings)
 {
-    static const struct {
-        const char *path, *name;
-    } rows[] = {
-        {WORKERS "/spec/restartPolicy", "spec.workers.template.spec.restartPolicy"},
-        {LAUNCHER "/template/spec/restartPolicy", "spec.launcher.template.spec.restartPolicy"},
-    };
+    static const struct pod_field rows[] = OF_ALL_PODS("restartPolicy");
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (is_new(old, job, rows[i].path) && !str_eq(json_str(job, rows[i].path, ""), "Never"))
@@ -109,12 +112,7 @@ static void advise_on_restarts(const cJSON *old, const cJSON *job, struct strv *
 static void advise_on_priority(const cJSON *old, const cJSON *job, const struct strv *classes,
                                struct strv *warnings)
 {
-    static const struct {
-        const char *path, *name;
-    } rows[] = {
-        {WORKERS "/spec/priorityClassName", "spec.workers.template.spec.priorityClassName"},
-        {LAUNCHER "/template/spec/priorityClassName", "spec.launcher.template.spec.priorityClassName"},
-    };
+    static const struct pod_field rows[] = OF_ALL_PODS("priorityClassName");
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *class_name = json_str(job, rows[i].path, "");

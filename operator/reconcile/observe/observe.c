@@ -33,14 +33,11 @@ void observation_release(struct observation *o)
 
 static bool is_released_by_admin(const struct job *job, const char *partition)
 {
-    const char *at = job ? job->release : NULL;
+    const char *at = job && job->release ? job->release : "";
 
-    while (at && *at) {
-        size_t len = strcspn(at, ", ");
-
-        if (strlen(partition) == len && strncmp(at, partition, len) == 0)
+    for (struct slice id; released_id_next(&at, &id);) {
+        if (slice_eq(id, partition))
             return true;
-        at += len + (at[len] != '\0');
     }
     return false;
 }
