@@ -67,8 +67,8 @@ static const struct opt rows[] = {
 static const struct opts_spec spec = {
     .program = "vipu-server",
     .usage = "vipu-server [--config FILE] [--listen [ADDRESS]:PORT] [--storage FILE] [--secure]\n"
-             "       vipu-server --check FILE\n       vipu-server --check-storage [--config FILE] [--storage "
-             "FILE]\n"
+             "       vipu-server --check FILE\n       vipu-server {--check-storage | --repair-storage} "
+             "[--config FILE] [--storage FILE]\n"
              "       vipu-server --hash-key < KEY-FILE",
     .about = "A V-IPU controller over simulated IPUs: serves the public V-IPU user API (gRPC). SIGTERM stops "
              "it, SIGHUP reloads the configuration. Partitions are kept in the storage file across restarts.",

@@ -11,6 +11,9 @@
 #include "vipu/server/storage/store_log.h"
 
 #define APPLICATION_ID 0x56495055 /* "VIPU"; formats 1 and 2 had none */
+#define AS_TEXT(number) #number
+#define PRAGMA(name, number) "PRAGMA " #name " = " AS_TEXT(number) ";"
+#define MARK_FORMAT PRAGMA(application_id, APPLICATION_ID) PRAGMA(user_version, STORE_FORMAT)
 #define FILE_MODE 0644u
 #define DAMAGE_MAX "100"
 #define HOW_TO_MEND "restore it, or run vipu-server --repair-storage"
@@ -19,8 +22,8 @@
  * new column. */
 static const char schema[] =
     "CREATE TABLE partitions (id TEXT PRIMARY KEY, number INTEGER NOT NULL, operation INTEGER NOT NULL,"
-    " flags INTEGER NOT NULL, partition BLOB NOT NULL, status BLOB, checksum INTEGER) WITHOUT ROWID;"
-    "PRAGMA application_id = 0x56495055; PRAGMA user_version = 3";
+    " flags INTEGER NOT NULL, partition BLOB NOT NULL, status BLOB, checksum INTEGER) WITHOUT "
+    "ROWID;" MARK_FORMAT;
 
 /* SQLite reports it for some calls only; its files remember it. */
 static int system_error(sqlite3 *db)
@@ -230,9 +233,9 @@ static bool prepare_log(struct store_file *file, struct err *err)
 
 static bool upgrade(struct store_file *file, struct err *err)
 {
-    static const char finish[] = "ALTER TABLE partitions ADD COLUMN checksum INTEGER;"
-                                 "UPDATE partitions SET checksum = " STORE_ROW_CHECKSUM ";"
-                                 "PRAGMA application_id = 0x56495055; PRAGMA user_version = 3; COMMIT";
+    static const char finish[] =
+        "ALTER TABLE partitions ADD COLUMN checksum INTEGER;"
+        "UPDATE partitions SET checksum = " STORE_ROW_CHECKSUM ";" MARK_FORMAT "COMMIT";
 
     if (file->format == STORE_FORMAT)
         return true;
