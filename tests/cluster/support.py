@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -69,14 +68,6 @@ def read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError:
         return b""
-
-
-def wait_for(what: str, condition, seconds: float = 180):
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"{what} did not happen within {seconds} seconds"
-        time.sleep(0.02)
-    return answer
 
 
 def traces(deployment: Deployment, slot: int) -> dict[str, list[str]]:

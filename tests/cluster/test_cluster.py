@@ -7,6 +7,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
+import kube
 import pytest
 import support
 from local_cluster import network, programs
@@ -40,7 +41,7 @@ def serve(deployment):
     for made in (service, server):
         deployment.kubectl("apply", "-f", "-", stdin=json.dumps(made))
     deployment.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=110s")
-    support.wait_for("an endpoint of the service", lambda: deployment.kubectl(
+    kube.wait_for("an endpoint of the service", lambda: deployment.kubectl(
         "get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o", "jsonpath={.items[*].endpoints[*].addresses}"))
 
 
@@ -48,7 +49,7 @@ def log_of(deployment, manifest):
     """Runs the pod to completion; its log."""
     name = manifest["metadata"]["name"]
     deployment.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
-    phase = support.wait_for(f"the end of pod {name}", lambda: ended(deployment, name))
+    phase = kube.wait_for(f"the end of pod {name}", lambda: ended(deployment, name))
     log = deployment.kubectl("logs", name)
     assert phase == "Succeeded", log
     return log
@@ -65,7 +66,7 @@ def test_a_pod_completes_and_its_log_reads(cluster):
 
 def test_a_pod_that_fails_reports_its_exit_code(cluster):
     cluster.kubectl("apply", "-f", "-", stdin=json.dumps(support.pod("fails", "exit 7")))
-    support.wait_for("the end of the pod", lambda: ended(cluster, "fails") == "Failed")
+    kube.wait_for("the end of the pod", lambda: ended(cluster, "fails") == "Failed")
     path = "jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"
     assert cluster.kubectl("get", "pod", "fails", "-o", path) == "7"
 
@@ -132,7 +133,7 @@ def test_a_container_over_its_memory_limit_is_killed(cluster):
     manifest = support.pod("greedy", "tail -c 100000000 /dev/zero",
                            container={"resources": {"limits": {"memory": "16Mi"}}})
     cluster.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
-    support.wait_for("the end of the pod", lambda: ended(cluster, "greedy") == "Failed")
+    kube.wait_for("the end of the pod", lambda: ended(cluster, "greedy") == "Failed")
     path = "jsonpath={.status.containerStatuses[0].state.terminated.reason}"
     assert cluster.kubectl("get", "pod", "greedy", "-o", path) == "OOMKilled"
 
@@ -171,8 +172,8 @@ def test_up_brings_back_what_was_killed(cluster, victims):
     for victim in victims:
         for pid in cluster.processes(victim):
             os.kill(pid, signal.SIGKILL)
-    support.wait_for("their end", lambda: not any(map(cluster.processes, victims)))
-    support.wait_for("the loss being seen", lambda: cluster.run("status").returncode == 1)
+    kube.wait_for("their end", lambda: not any(map(cluster.processes, victims)))
+    kube.wait_for("the loss being seen", lambda: cluster.run("status").returncode == 1)
     done = cluster.run("up")
     assert done.returncode == 0, done.stderr
     assert "degraded" in done.stderr
@@ -215,7 +216,7 @@ def test_down_after_up_was_killed_in_the_middle(tmp_path, moment):
     deployment = support.Deployment(tmp_path, "test-cut")
     up = deployment.start("up", "--name", deployment.name)
     try:
-        support.wait_for(f"{moment} starting", lambda: deployment.processes(moment), seconds=600)
+        kube.wait_for(f"{moment} starting", lambda: deployment.processes(moment), seconds=600)
         up.kill()
         up.wait()
         down_leaves_nothing(deployment)
@@ -226,7 +227,7 @@ def test_down_after_up_was_killed_in_the_middle(tmp_path, moment):
 def test_an_interrupted_up_takes_back_what_it_began(tmp_path):
     deployment = support.Deployment(tmp_path, "test-stopped")
     up = deployment.start("up", "--name", deployment.name)
-    support.wait_for("containerd starting", lambda: deployment.processes("containerd"), seconds=600)
+    kube.wait_for("containerd starting", lambda: deployment.processes("containerd"), seconds=600)
     slot = deployment.slot
     up.send_signal(signal.SIGSTOP)  # it goes no further while others choose
     with network.slots_being_chosen():

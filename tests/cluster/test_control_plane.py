@@ -4,6 +4,7 @@ import json
 import os
 import signal
 
+import kube
 import pytest
 import support
 
@@ -48,7 +49,7 @@ def test_pods_without_a_node_wait(deployment):
     deployment.must("up", "--no-node")
     deployment.kubectl("apply", "-f", "-", stdin=json.dumps(support.pod("waits", "true")))
     path = "jsonpath={.status.conditions[?(@.type=='PodScheduled')].reason}"
-    assert support.wait_for("the scheduler's word",
+    assert kube.wait_for("the scheduler's word",
                             lambda: deployment.kubectl("get", "pod", "waits", "-o", path)) == "Unschedulable"
 
 
@@ -63,7 +64,7 @@ def test_after_a_crash_up_finds_its_data_again(deployment):
     deployment.kubectl("create", "namespace", "kept")
     for pid in deployment.processes():
         os.kill(pid, signal.SIGKILL)
-    support.wait_for("the end of all processes", lambda: not deployment.processes())
+    kube.wait_for("the end of all processes", lambda: not deployment.processes())
     deployment.must("up", "--no-node", "--bare")
     assert "kept" in deployment.kubectl("get", "namespaces")
 
@@ -73,7 +74,7 @@ def test_after_a_power_cut_that_spoilt_its_data_up_begins_empty(deployment):
     deployment.kubectl("create", "namespace", "lost")
     for pid in deployment.processes():
         os.kill(pid, signal.SIGKILL)
-    support.wait_for("the end of all processes", lambda: not deployment.processes())
+    kube.wait_for("the end of all processes", lambda: not deployment.processes())
     for log in deployment.folder.glob("etcd/member/wal/*.wal"):
         log.write_bytes(b"\xff" * 4096)
     record = deployment.folder / "cluster.json"

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 
+import kube
 import pytest
 import support
 from local_cluster import network
@@ -51,7 +52,7 @@ def test_pods_of_two_nodes_reach_each_other(cluster):
     ip = cluster.kubectl("get", "pod", "far", "-o", "jsonpath={.status.podIP}")
     script = f"for host in {ip}:8080 far; do until timeout 2 wget -q -O - http://$host; do sleep 0.1; done; done"
     start(cluster, on("node1", "near", script))
-    support.wait_for("the end of pod near", lambda: cluster.kubectl(
+    kube.wait_for("the end of pod near", lambda: cluster.kubectl(
         "get", "pod", "near", "-o", "jsonpath={.status.phase}") == "Succeeded")
     assert cluster.kubectl("logs", "near") == "far\nfar"
 
@@ -61,7 +62,7 @@ def test_a_killed_kubelet_is_started_again_under_running_containers(cluster):
     cluster.kubectl("wait", "--for=condition=Ready", "pod/stays", "--timeout=110s")
     for pid in cluster.processes("kubelet"):
         os.kill(pid, signal.SIGKILL)
-    support.wait_for("their end", lambda: not cluster.processes("kubelet"))
+    kube.wait_for("their end", lambda: not cluster.processes("kubelet"))
     assert cluster.run("status").returncode == 1
     done = cluster.run("up", "--nodes", "2")
     assert done.returncode == 0 and "dead: kubelet, kubelet-node2" in done.stderr, done.stderr
@@ -73,11 +74,11 @@ def test_a_node_whose_network_is_cut_is_lost_and_comes_back(cluster):
     link = Addresses(cluster.slot).veth(2)
     subprocess.run(["ip", "link", "set", link, "down"], check=True)
     try:
-        support.wait_for("node2 is lost", lambda: ready(cluster, "node2") == "Unknown")
+        kube.wait_for("node2 is lost", lambda: ready(cluster, "node2") == "Unknown")
         assert ready(cluster, "node1") == "True"
     finally:
         subprocess.run(["ip", "link", "set", link, "up"], check=True)
-    support.wait_for("node2 is back", lambda: ready(cluster, "node2") == "True")
+    kube.wait_for("node2 is back", lambda: ready(cluster, "node2") == "True")
 
 
 def test_another_number_of_nodes_is_another_shape(cluster):

@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from waiting import until
 from workers import ROOT
 
 DEADLINE_S = 300
@@ -40,13 +40,6 @@ def processes(mark, name=""):
     return found
 
 
-def wait_for(condition, what):
-    end = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < end, f"not within {DEADLINE_S} s: {what}"
-        time.sleep(0.1)
-
-
 @pytest.mark.parametrize("command, processes_of_pytest, number", [
     (BENCH, 0, signal.SIGTERM), (BENCH, 0, signal.SIGHUP), (BENCH, 0, signal.SIGKILL),
     (SUITE, 1, signal.SIGINT), (SUITE, 1, signal.SIGHUP), (SUITE, 2, signal.SIGTERM)],
@@ -59,10 +52,10 @@ def test_nothing_runs_on(command, processes_of_pytest, number, tmp_path):
     mark = os.fsencode(tmp_path)
     with subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL) as started:
         try:
-            wait_for(lambda: started.poll() is not None or len(processes(mark, "kube-controller")) >= max(1, processes_of_pytest),
+            until(lambda: started.poll() is not None or len(processes(mark, "kube-controller")) >= max(1, processes_of_pytest),
                      "the control planes start")
             assert started.poll() is None
         finally:
             started.send_signal(number)
         assert started.wait(DEADLINE_S) == (-number if number == signal.SIGKILL else 130)
-    wait_for(lambda: not processes(mark), "all of it has ended")
+    until(lambda: not processes(mark), "all of it has ended")

@@ -209,5 +209,5 @@ def what_is_left(stack):
     kinds = ("deployments,services,configmaps,secrets,serviceaccounts,roles,rolebindings,jobs,pods,poddisruptionbudgets,"
              "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations,"
              "validatingadmissionpolicies,validatingadmissionpolicybindings")
-    found = stack.system.items(kinds, "-l", f"app.kubernetes.io/instance={RELEASE}")
+    found = stack.system.items(kinds, f"app.kubernetes.io/instance={RELEASE}")
     return [f"{each['kind']} {each['metadata']['name']}" for each in found if "deletionTimestamp" not in each["metadata"]]

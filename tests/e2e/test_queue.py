@@ -78,7 +78,7 @@ def controller_down(stack):
     scale = ("scale", "deployment/ipu-operator-vipu-server", "--timeout=60s")
     stack.system(*scale, "--replicas=0")
     kube.wait_for("the V-IPU controller is gone",
-                  lambda: not stack.system.items("pods", "-l", "app.kubernetes.io/component=vipu-server"))
+                  lambda: not stack.system.items("pods", "app.kubernetes.io/component=vipu-server"))
     kube.wait_for("the operator knows", lambda: not any(one["up"] for one in stack.controllers()))
     yield lambda: stack.system(*scale, "--replicas=1")
     stack.system(*scale, "--replicas=1")

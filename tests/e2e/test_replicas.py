@@ -37,7 +37,7 @@ def test_a_user_reads_every_mistake_and_warning_and_sees_the_defaults(namespace)
 
 
 def operators(stack):
-    return {pod["metadata"]["name"] for pod in stack.system.items("pods", "-l", "control-plane=controller-manager")}
+    return {pod["metadata"]["name"] for pod in stack.system.items("pods", "control-plane=controller-manager")}
 
 
 def test_a_rolling_restart_rejects_no_request(stack, namespace):
@@ -62,7 +62,7 @@ def test_a_leader_that_hangs_is_replaced_and_restarted(stack, start):
 @contextlib.contextmanager
 def bound_to_read(stack, visitor, namespace):
     """Its account may read the metrics, as docs/monitoring.md has it."""
-    (role,) = stack.kubectl.items("clusterroles", "-l", "component=metrics-reader")
+    (role,) = stack.kubectl.items("clusterroles", "component=metrics-reader")
     stack.kubectl("create", "clusterrolebinding", namespace, f"--serviceaccount={namespace}:{visitor}",
                   f"--clusterrole={role['metadata']['name']}")
     try:
@@ -92,7 +92,7 @@ def test_both_replicas_serve_the_statistics(stack, namespace, start):
     made = start(job("uses", UNTIL_TOLD))
     made.wait_for_state("Running")
     visitor = Visitor(namespace, "visitor")
-    pods = stack.system.items("pods", "-l", "control-plane=controller-manager")
+    pods = stack.system.items("pods", "control-plane=controller-manager")
     pages = [STATISTICS, *(f"http://{pod['status']['podIP']}:8081" for pod in pods)]
     assert len(pages) == 3
     used = {"used": 4, "available": 60}

@@ -49,7 +49,7 @@ class Kept:
 
     def shown(self):
         """What each replica of the operator shows that is not on its way out, after a rollout."""
-        pods = self._stack.system.items("pods", "-l", "control-plane=controller-manager")
+        pods = self._stack.system.items("pods", "control-plane=controller-manager")
         return [self._visitor.certificate_of(pod["status"]["podIP"], 9443) for pod in pods
                 if "deletionTimestamp" not in pod["metadata"]]
 

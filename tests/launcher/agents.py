@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import processes
+from waiting import DEADLINE_S, until
 
 ATTEMPT = 3
 JOB = "0d8b5d8e-4b5a-4c3e-9d63-1a2b3c4d5e6f"
@@ -83,7 +84,7 @@ class Job:
 
     def ready(self, index=0):
         env = self.worker_env(index)
-        processes.await_until(
+        until(
             lambda: subprocess.run([self.launcher, "agent-ready"], env=env, capture_output=True).returncode == 0,
             f"the agent of worker {index}")  # fmt: skip
 
@@ -95,13 +96,13 @@ class Job:
         self._started.append(client)
         return client
 
-    def call(self, *words, input=b"", timeout=processes.DEADLINE_S, **options):
+    def call(self, *words, input=b"", timeout=DEADLINE_S, **options):
         """(exit status, standard output, standard error) of a remote command."""
         client = self.remote(*words, **options)
         out, err = client.communicate(input, timeout=timeout)
         return client.returncode, out.decode(), err.decode()
 
-    def run(self, *words, timeout=processes.DEADLINE_S, within=(), text=True, **env):
+    def run(self, *words, timeout=DEADLINE_S, within=(), text=True, **env):
         """`ipu-launch run -- WORDS` in the launcher pod, to its end; `within` is a command that runs it."""
         return subprocess.run([*within, str(self.launcher), "run", "--", *words], env=self.launcher_env(**env),
                               stdin=subprocess.DEVNULL, capture_output=True, text=text, timeout=timeout)  # fmt: skip
@@ -116,7 +117,7 @@ class Job:
     def stop_agent(self, index=0):
         """(exit status, standard error) after SIGTERM."""
         os.kill(self.agent_pid(index), 15)
-        _, err = self.agents[index].communicate(timeout=processes.DEADLINE_S)
+        _, err = self.agents[index].communicate(timeout=DEADLINE_S)
         return self.agents[index].returncode, err
 
     def destroy(self):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import agents
-import processes
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "lib"))
 
+import agents  # noqa: E402
+import processes  # noqa: E402
 from open_mpi import open_mpi_5  # noqa: E402, F401
+from waiting import DEADLINE_S  # noqa: E402
 
 # What is started from here begins with no signal ignored, even if this is run by nohup or in the background of a script.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
@@ -57,7 +57,7 @@ def call(launcher):
     """Runs ipu-launch with these words to its end."""
 
     def run(*words, **options):
-        options = {"capture_output": True, "text": True, "timeout": processes.DEADLINE_S, **options}
+        options = {"capture_output": True, "text": True, "timeout": DEADLINE_S, **options}
         return subprocess.run([str(launcher), *words], **options)
 
     return run

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import processes
+from waiting import until
 
 LIMIT_BYTES = 128 << 20
 MOUNT = Path("/sys/fs/cgroup")
@@ -40,7 +41,7 @@ class MemoryCgroup:
         return ("sh", "-c", f'echo $$ > {self.path}/cgroup.procs && exec "$@"', "sh")
 
     def destroy(self):
-        processes.await_until(self._is_removed, f"the end of all processes in {self.path}")
+        until(self._is_removed, f"the end of all processes in {self.path}")
 
     def _is_removed(self):
         try:

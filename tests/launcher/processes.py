@@ -5,20 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
-DEADLINE_S = 120  # reached only when something is wrong, however busy the machine
+from waiting import DEADLINE_S, until
 
-
-def await_until(condition, what):
-    """Polls until the condition gives something true, which is returned."""
-    end = time.monotonic() + DEADLINE_S
-    while True:
-        got = condition()
-        if got:
-            return got
-        assert time.monotonic() < end, f"waited {DEADLINE_S} s for {what}"
-        time.sleep(0.005)
 
 
 def stat(pid):
@@ -42,7 +31,7 @@ def children(parent):
 
 
 def only_child(parent):
-    return await_until(lambda: next(iter(children(parent)), None), f"a child of {parent}")
+    return until(lambda: next(iter(children(parent)), None), f"a child of {parent}")
 
 
 def is_running(pid):

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from agents import ATTEMPT, descendants, kill, marked, sleeper
-from processes import DEADLINE_S, await_until, children
+from processes import children
+from waiting import DEADLINE_S, until
 
 # A command of three: one in its group, one that has left group and session, and itself.
 TREE = "{a} & setsid sh -c '{b}' & echo up; exec {c}"
@@ -39,10 +40,10 @@ def test_a_client_that_is_killed_takes_all_with_it(job, tree, mode):
     one = job()
     one.start_agent(mode=mode)
     client = begin(one, line)
-    await_until(lambda: running() == 3, "the whole tree")
+    until(lambda: running() == 3, "the whole tree")
     client.kill()
-    await_until(lambda: running() == 0, "the end of the whole tree")
-    await_until(lambda: not descendants(one.agent_pid()), "the end of its session")
+    until(lambda: running() == 0, "the end of the whole tree")
+    until(lambda: not descendants(one.agent_pid()), "the end of its session")
     assert one.call("echo next")[1] == "next\n"
 
 
@@ -51,9 +52,9 @@ def test_what_ignores_sigterm_is_killed(job, tmp_path):
     one.start_agent()
     mark = f"{tmp_path.name}-{os.getpid()}"
     client = begin(one, f"trap '' TERM; echo up; {sleeper(mark)}")
-    await_until(lambda: marked(mark), "the command")
+    until(lambda: marked(mark), "the command")
     client.kill()
-    await_until(lambda: not marked(mark), "its end")
+    until(lambda: not marked(mark), "its end")
 
 
 @pytest.mark.parametrize("mode", ["child", "init"])
@@ -62,12 +63,12 @@ def test_a_worker_that_dies_ends_its_client_and_its_commands(job, tree, mode):
     one = job()
     one.start_agent(mode=mode)
     client = begin(one, line)
-    await_until(lambda: running() == 3, "the whole tree")
+    until(lambda: running() == 3, "the whole tree")
     kill(one.agent_pid())
     assert client.wait(DEADLINE_S) == 255
     output = client.stderr.read().decode()
     assert output.startswith("ipu-launch: worker job-worker-0 is lost: ") and output.count("\n") == 1
-    await_until(lambda: running() == 0, "the end of the whole tree")
+    until(lambda: running() == 0, "the end of the whole tree")
 
 
 def test_a_keeper_that_is_killed_leaves_nothing(job, tree):
@@ -75,10 +76,10 @@ def test_a_keeper_that_is_killed_leaves_nothing(job, tree):
     one = job()
     one.start_agent()
     client = begin(one, line)
-    await_until(lambda: running() == 3, "the whole tree")
+    until(lambda: running() == 3, "the whole tree")
     kill(next(iter(children(one.agent_pid()))))
     assert client.wait(DEADLINE_S) == 255
-    await_until(lambda: running() == 0, "the end of the whole tree")
+    until(lambda: running() == 0, "the end of the whole tree")
     assert one.call("echo next")[1] == "next\n"
 
 
@@ -87,15 +88,15 @@ def test_a_silent_link_ends_both_sides(job, tmp_path):
     one = job(workers=2).start_all()
     marks = [f"{tmp_path.name}-{os.getpid()}-{i}" for i in range(2)]
     clients = [begin(one, f"echo up; {sleeper(mark)}", index=i) for i, mark in enumerate(marks)]
-    await_until(lambda: all(marked(mark) for mark in marks), "both commands")
+    until(lambda: all(marked(mark) for mark in marks), "both commands")
     clients[0].send_signal(signal.SIGSTOP)
     session = next(iter(children(one.agent_pid(1))))
     kill(session, signal.SIGSTOP)
     assert clients[1].wait(120) == 255
     assert clients[1].stderr.read() == b"ipu-launch: worker job-worker-1 is lost: no data received for 15 s\n"
-    await_until(lambda: not marked(marks[0]), "the end of the command whose client is silent")
+    until(lambda: not marked(marks[0]), "the end of the command whose client is silent")
     kill(session, signal.SIGCONT)
-    await_until(lambda: not marked(marks[1]), "the end of the other command")
+    until(lambda: not marked(marks[1]), "the end of the other command")
     clients[0].send_signal(signal.SIGCONT)
     assert clients[0].wait(DEADLINE_S) == 255
 
@@ -106,7 +107,7 @@ def test_what_the_command_leaves_behind_lives_on_until_the_worker_ends(job, tree
     one.start_agent()
     client = one.remote(without_itself(line))
     assert (client.stdout.readline(), client.wait(DEADLINE_S)) == (b"up\n", 0)
-    await_until(lambda: running() == 2, "the two that it has left")
+    until(lambda: running() == 2, "the two that it has left")
     assert one.stop_agent() == (0, "")
     assert running() == 0
 
@@ -141,7 +142,7 @@ def test_a_newer_attempt_ends_all_of_the_older(job, tree):
     older = begin(one, line)
     daemons = one.remote(without_itself(line))
     assert daemons.wait(DEADLINE_S) == 0
-    await_until(lambda: running() == 5, "two trees, of the second all but itself")
+    until(lambda: running() == 5, "two trees, of the second all but itself")
     newer = one.launcher_env(IPU_JOB_ATTEMPT=str(ATTEMPT + 1))
     # When the newer command runs, nothing of the older one does.
     status, out, _ = one.call("ps -eo args", env=newer)
@@ -183,4 +184,4 @@ def test_orphans_are_reaped(job):
     one = job()
     one.start_agent()
     assert one.call("setsid sh -c 'true & true &' </dev/null >/dev/null 2>&1 &")[0] == 0
-    await_until(lambda: not descendants(one.agent_pid()), "an agent with no child at all")
+    until(lambda: not descendants(one.agent_pid()), "an agent with no child at all")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from agents import ATTEMPT, JOB, PORT, address, rss_kib
-from processes import DEADLINE_S, await_until
+from waiting import DEADLINE_S, until
 
 DENIED = ("ipu-launch: worker job-worker-0 cannot be reached: its agent rejected the key: the worker or this launcher "
           "belongs to another job or an earlier attempt\n")  # fmt: skip
@@ -116,7 +116,7 @@ def test_port_scans_and_garbage(job):
             if i % 2:
                 scan.sendall(os.urandom(1 + i))
     assert one.call("echo in")[1] == "in\n"
-    await_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before[1], "the end of all connections")
+    until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before[1], "the end of all connections")
     assert rss_kib(pid) < before[0] + 4096
     assert rejections(one)[0] == "no valid identity"
 
@@ -149,7 +149,7 @@ def test_a_half_handshake_ends_by_itself(job):
     with connect() as silent:
         assert silent.recv(1) == b""  # the agent hangs up first
     # The one that asked whether it is ready may still have counted.
-    await_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before, "the connection's end")
+    until(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before, "the connection's end")
     assert rejections(one) == ["handshake timed out"]
 
 
@@ -163,7 +163,7 @@ def test_too_many_commands(job):
     assert one.call("true") == (255, "", output)
     clients[0].stdin.close()
     assert clients[0].wait(DEADLINE_S) in (0, 1)
-    await_until(lambda: one.call("echo in")[1] == "in\n", "room for one more")
+    until(lambda: one.call("echo in")[1] == "in\n", "room for one more")
     for client in clients[1:]:
         client.stdin.close()
     assert all(client.wait(DEADLINE_S) in (0, 1) for client in clients)

@@ -10,7 +10,8 @@ import secret_leaks
 import pytest
 
 from agents import descendants, kill, marked, sleeper
-from processes import DEADLINE_S, await_until, children
+from processes import children
+from waiting import DEADLINE_S, until
 
 WORKERS = 3
 
@@ -39,7 +40,7 @@ def test_every_slot_of_every_worker_in_order(cluster):
     assert ranks(done.stdout + done.stderr).keys() == set(range(2 * WORKERS))
     assert ranks(done.stdout) == {rank: [f"worker {rank // 2}"] for rank in range(2 * WORKERS)}
     assert {line for lines in ranks(done.stderr).values() for line in lines} == {"err"}
-    await_until(lambda: not everything_below(cluster), "the end of Open MPI's daemons")
+    until(lambda: not everything_below(cluster), "the end of Open MPI's daemons")
 
 
 def test_ranks_talk_to_each_other(cluster, tmp_path):
@@ -66,7 +67,7 @@ def test_poprun_takes_the_workers_as_its_hosts(cluster):
 def test_a_ranks_exit_status_is_the_launchers(cluster):
     done = cluster.run("mpirun", "sh", "-c", 'test "$OMPI_COMM_WORLD_RANK" != 3 || exit 9; exec sleep 600')
     assert done.returncode == 9
-    await_until(lambda: not everything_below(cluster), "the end of the other ranks")
+    until(lambda: not everything_below(cluster), "the end of the other ranks")
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def running(cluster, tmp_path):
     """(launcher process, mark of its six ranks, which all run)"""
     mark = f"{tmp_path.name}-{os.getpid()}"
     launch = cluster.start_run("mpirun", "--tag-output", "sh", "-c", sleeper(mark))
-    await_until(lambda: len(marked(mark)) >= 2 * WORKERS and len(everything_below(cluster)) >= 3 * WORKERS, "six ranks")
+    until(lambda: len(marked(mark)) >= 2 * WORKERS and len(everything_below(cluster)) >= 3 * WORKERS, "six ranks")
     return launch, mark
 
 
@@ -83,7 +84,7 @@ def test_a_rank_that_is_killed_ends_the_job(cluster, running):
     own = set(everything_below(cluster)) & set(marked(mark))
     kill(next(iter(own)))
     assert launch.wait(DEADLINE_S) == 128 + signal.SIGKILL
-    await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of the other ranks")
+    until(lambda: not marked(mark) and not everything_below(cluster), "the end of the other ranks")
 
 
 def test_a_worker_that_is_killed_ends_the_job(cluster, running):
@@ -91,7 +92,7 @@ def test_a_worker_that_is_killed_ends_the_job(cluster, running):
     kill(cluster.agent_pid(1))
     assert launch.wait(DEADLINE_S) not in (0, None)
     assert b"job-worker-1" in launch.stdout.read()
-    await_until(lambda: not marked(mark), "the end of all ranks")
+    until(lambda: not marked(mark), "the end of all ranks")
 
 
 def test_a_daemon_of_mpirun_that_dies_at_its_start_ends_the_job(job):
@@ -108,23 +109,23 @@ def test_an_mpirun_that_is_killed_leaves_no_rank(cluster, running):
     launch, mark = running
     kill(next(iter(children(launch.pid))))
     assert launch.wait(DEADLINE_S) == 128 + signal.SIGKILL
-    await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
+    until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
 
 
 def test_a_launcher_pod_that_is_killed_leaves_no_rank(cluster, tmp_path):
     mark = f"{tmp_path.name}-{os.getpid()}"
     launch = cluster.start_run("mpirun", "sh", "-c", sleeper(mark), mode="init")
-    await_until(lambda: len(everything_below(cluster)) >= 3 * WORKERS and marked(mark), "six ranks")
+    until(lambda: len(everything_below(cluster)) >= 3 * WORKERS and marked(mark), "six ranks")
     kill(next(iter(children(launch.pid))))
     assert launch.wait(DEADLINE_S) != 0
-    await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
+    until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
 
 
 def test_sigterm_reaches_every_rank(cluster, running):
     launch, mark = running
     launch.send_signal(signal.SIGTERM)
     assert launch.wait(DEADLINE_S) != 0
-    await_until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
+    until(lambda: not marked(mark) and not everything_below(cluster), "the end of all ranks")
 
 
 # Who starts processes tells each command line; more would fill the pipe before the test reads it.
@@ -153,7 +154,7 @@ def test_no_key_is_logged(cluster, tmp_path):
     assert rejected[0] == 255
 
     launch = cluster.start_run("mpirun", "sh", "-c", sleeper(mark), **TALKATIVE)
-    await_until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
+    until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
     agents = [cluster.agent_pid(i) for i in range(WORKERS)]
     output = shown_by_processes([launch.pid, *descendants(launch.pid), *agents, *everything_below(cluster)])
     assert len(output) >= 2 * (2 + 2 * WORKERS)

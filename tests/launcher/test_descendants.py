@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from processes import DEADLINE_S, await_until, children, python, stat
+from processes import children, python, stat
+from waiting import DEADLINE_S, until
 
 # Signals are blocked before a process reports that it is ready, and waited for: a Python handler would wait for a
 # blocking call that began just after the signal.
@@ -33,7 +34,7 @@ def zombies(parent):
 def test_orphans_are_reaped_while_the_command_runs(start):
     launch = start("sh", "-c", 'for i in $(seq 100); do (sh -c : & ); done; echo ready; cat')
     assert launch.line() == "ready"
-    await_until(lambda: len(children(launch.pid)) == 1, "all orphans to be gone")
+    until(lambda: len(children(launch.pid)) == 1, "all orphans to be gone")
     assert zombies(launch.pid) == []
     assert launch.end()[0] == 0
 
@@ -129,7 +130,7 @@ def told_in_the_linger(start):
         begun = time.monotonic()
         launch.process.stdin.write(b"x")
         launch.process.stdin.flush()
-        await_until(lambda: stat(command) is None, "the command to be reaped")
+        until(lambda: stat(command) is None, "the command to be reaped")
         launch.signal(signal.SIGTERM)
         if time.monotonic() - begun < LINGER_S:
             return launch
@@ -164,7 +165,7 @@ def test_sigterm_reaches_every_process_once(start):
 def test_hold_ends_at_sigterm(start):
     for number in [signal.SIGTERM, signal.SIGINT]:
         launch = start(verb="hold")
-        await_until(lambda: waits(launch.pid), "hold to wait")
+        until(lambda: waits(launch.pid), "hold to wait")
         launch.signal(signal.SIGUSR1)
         launch.signal(number)
         assert launch.end() == (0, "", "")
@@ -179,12 +180,12 @@ def waits(pid):
 @pytest.mark.parametrize("mode", ["init"])  # only process 1 is a foster parent of what others start
 def test_hold_reaps_and_ends_what_shells_left(start):
     launch = start(verb="hold")
-    await_until(lambda: waits(launch.pid), "hold to wait")
+    until(lambda: waits(launch.pid), "hold to wait")
     enter = ["nsenter", "--target", str(launch.pid), "--pid", "--mount"]
     shell = python(TERM + DAEMON + "os.fork() == 0 and os._exit(0)\nos._exit(0)")
     with subprocess.Popen([*enter, *shell], stdout=subprocess.PIPE) as left:
         assert left.stdout.readline().startswith(b"daemon ready")
-        await_until(lambda: len(children(launch.pid)) == 1, "the other orphan to be reaped")
+        until(lambda: len(children(launch.pid)) == 1, "the other orphan to be reaped")
         launch.signal(signal.SIGTERM)
         assert left.stdout.readline() == b"daemon told\n"
         assert launch.process.poll() is None

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from processes import DEADLINE_S, as_init
+from processes import as_init
+from waiting import DEADLINE_S
 
 NOBODY = 65534
 TOOLS = "ipu-tools"

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import memory_cgroup
-from processes import DEADLINE_S
+from waiting import DEADLINE_S
 
 HOG = memory_cgroup.HOG
 OWN = "ipu-launch: this container ran out of memory: the kernel killed 1 process\n"

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from agents import CLEAN, address
-from processes import DEADLINE_S
+from waiting import DEADLINE_S
 from test_agent_mpirun import POD
 
 PORT = str(20_000 + os.getpid() % 10_000)

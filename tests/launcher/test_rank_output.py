@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 from agents import CLEAN, descendants, kill, marked, sleeper
-from processes import DEADLINE_S, await_until, is_running
+from processes import is_running
+from waiting import DEADLINE_S, until
 
 WORKERS = 3
 TAGGED = re.compile(rb"\[1,(\d+)\]<std(out|err)>: ?(.*)", re.DOTALL)
@@ -163,14 +164,14 @@ print(parent, os.getpgid(0) == os.getpid(), os.isatty(1), os.isatty(2), os.envir
 
 def test_nothing_is_left_of_a_run(cluster):
     cluster.run("true")
-    await_until(lambda: not [pid for i in range(WORKERS) for pid in descendants(cluster.job.agent_pid(i))], "the end of all processes")
+    until(lambda: not [pid for i in range(WORKERS) for pid in descendants(cluster.job.agent_pid(i))], "the end of all processes")
 
 
 def test_a_stopped_run_leaves_nothing(cluster, tmp_path):
     mark = f"{tmp_path.name}-{os.getpid()}"
     launch = cluster.start("sh", "-c", sleeper(mark))
-    await_until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
+    until(lambda: len(marked(mark)) >= 2 * WORKERS, "six ranks")
     own = {pid for i in range(WORKERS) for pid in descendants(cluster.job.agent_pid(i))}
     kill(next(iter(own & set(marked(mark)))))
     assert launch.wait(DEADLINE_S) == 128 + signal.SIGKILL
-    await_until(lambda: not any(is_running(pid) for pid in own), "the end of all processes")
+    until(lambda: not any(is_running(pid) for pid in own), "the end of all processes")

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from agents import rss_kib
-from processes import DEADLINE_S, await_until, children
+from processes import children
+from waiting import DEADLINE_S, until
 
 MIB = 1 << 20
 
@@ -92,7 +93,7 @@ def test_input_that_no_process_reads(worker):
 def test_the_last_output_is_not_lost(worker):
     # More than all pipes and windows hold is still on its way when the command ends.
     client = worker.remote("head -c 1000000 /dev/zero; exit 3")
-    await_until(lambda: client.poll() is None, "the client")
+    until(lambda: client.poll() is None, "the client")
     assert len(client.stdout.read()) == 1000000
     assert client.wait(DEADLINE_S) == 3
 

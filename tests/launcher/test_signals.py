@@ -5,7 +5,8 @@ import signal
 
 import pytest
 
-from processes import DEADLINE_S, await_until, is_running, python, stat
+from processes import is_running, python, stat
+from waiting import DEADLINE_S, until
 
 # Prints the name of every signal it gets, in two processes of one group, and ends at the end of stdin. Through a wake-up
 # descriptor, since a Python handler would wait for a blocking read that began just after the signal.
@@ -92,10 +93,10 @@ def test_a_stopped_command_continues(start):
     launch.line()
     command = launch.command()
     launch.signal(signal.SIGTSTP)
-    await_until(lambda: stat(command)[0] == "T", "the command to stop")
+    until(lambda: stat(command)[0] == "T", "the command to stop")
     assert stat(launch.pid)[0] != "T"
     launch.signal(signal.SIGCONT)
-    await_until(lambda: stat(command)[0] != "T", "the command to go on")
+    until(lambda: stat(command)[0] != "T", "the command to go on")
     launch.process.stdin.write(b"still here\n")
     assert launch.end() == (0, "still here\n", "")
 
@@ -106,11 +107,11 @@ def test_a_stopped_command_can_be_ended(start):
     command = launch.command()
     launch.signal(signal.SIGSTOP if launch.pid == launch.process.pid else signal.SIGTSTP)
     os.kill(command, signal.SIGSTOP)
-    await_until(lambda: stat(command)[0] == "T", "the command to stop")
+    until(lambda: stat(command)[0] == "T", "the command to stop")
     launch.signal(signal.SIGCONT)
-    await_until(lambda: stat(command)[0] != "T", "the command to go on")
+    until(lambda: stat(command)[0] != "T", "the command to go on")
     os.kill(command, signal.SIGSTOP)
-    await_until(lambda: stat(command)[0] == "T", "the command to stop")
+    until(lambda: stat(command)[0] == "T", "the command to stop")
     launch.signal(signal.SIGTERM)
     assert launch.process.wait(DEADLINE_S) == 128 + signal.SIGTERM
     assert not is_running(command)

@@ -3,7 +3,8 @@
 import os
 import subprocess
 
-from processes import DEADLINE_S, python
+from processes import python
+from waiting import DEADLINE_S
 
 LIST = """
 import os

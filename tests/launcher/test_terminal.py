@@ -9,7 +9,8 @@ import termios
 
 import pytest
 
-from processes import DEADLINE_S, Launch, await_until, only_child, python, stat
+from processes import Launch, only_child, python, stat
+from waiting import DEADLINE_S, until
 
 
 class Terminal:
@@ -144,7 +145,7 @@ def test_job_control_of_a_shell(at_terminal, terminal, launcher):
     terminal.await_text(b"Stopped")
     assert stat(launch)[0] == "T" and stat(command)[0] == "T"
     type_line(b"fg")
-    await_until(lambda: terminal.foreground() == command, "the command to be in front again")
+    until(lambda: terminal.foreground() == command, "the command to be in front again")
     terminal.type(b"again\n")
     terminal.await_text(b"again\r\nagain")
     terminal.type(b"\x1a")

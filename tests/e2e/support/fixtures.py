@@ -45,7 +45,7 @@ def namespace(stack, request, nothing_left):
     yield kubectl
     kubectl("delete", "ipujobs", "--all", "--timeout=120s")
     kube.wait_for("the pods of deleted jobs are gone",
-                  lambda: not kubectl.items("pods", "-l", "graphcore.ai/job-name"))
+                  lambda: not kubectl.items("pods", "graphcore.ai/job-name"))
     stack.kubectl("delete", "namespace", kubectl.namespace, "--wait=false")
 
 

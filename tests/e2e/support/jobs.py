@@ -125,7 +125,7 @@ class Job:
         return self.kubectl.get("pod", f"{self.name}-worker-{number}")
 
     def pods(self):
-        return self.kubectl.items("pods", "-l", f"graphcore.ai/job-name={self.name}")
+        return self.kubectl.items("pods", f"graphcore.ai/job-name={self.name}")
 
     def wait_log_kept(self, number=0):
         """Its log, once the operator has stopped this worker and its kubelet has ended it."""

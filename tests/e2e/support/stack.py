@@ -150,7 +150,7 @@ class Stack:
 
     def records(self, of_the_released=True):
         """The names of those that stand for a partition, one that is being given back included or not."""
-        found = self.system.items("configmaps", "-l", "graphcore.ai/partition-record")
+        found = self.system.items("configmaps", "graphcore.ai/partition-record")
         return [item["metadata"]["name"] for item in found if "spentAt" not in item["data"]
                 and (of_the_released or item["data"]["releasing"] != "true")]
 
@@ -158,7 +158,7 @@ class Stack:
 
     def operator_pod(self):
         """The operator's pod that is not on its way out."""
-        pods = self.system.items("pods", "-l", "control-plane=controller-manager")
+        pods = self.system.items("pods", "control-plane=controller-manager")
         alive = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
         return alive[0] if alive else None
 
@@ -176,7 +176,7 @@ class Stack:
 
         def leads():
             leader = self.leader()
-            pods = self.system.items("pods", "-l", "control-plane=controller-manager")
+            pods = self.system.items("pods", "control-plane=controller-manager")
             return next((pod for pod in pods if leader.startswith(pod["metadata"]["name"])), None)
 
         return kube.wait_for("a pod leads", leads, 90)
@@ -204,7 +204,7 @@ class Stack:
 
     def kill_vipu_server(self):
         """kill -9 of the V-IPU controller; the kubelet starts its container again, with what it had stored."""
-        pod = self.system.items("pods", "-l", "app.kubernetes.io/component=vipu-server")[0]
+        pod = self.system.items("pods", "app.kubernetes.io/component=vipu-server")[0]
         send(pod, signal.SIGKILL)
         self.wait_until_restarted(pod)
 

@@ -11,7 +11,7 @@ import pytest
 import rawh2
 from generic import version_by, version_of
 from peers import is_sanitized
-from programs import until
+from waiting import until
 from test_abuse import CALL, Raw, resident_mib
 
 BOUND_MIB = 64

@@ -4,11 +4,11 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
+from waiting import DEADLINE_S, until
+
 ROOT = Path(__file__).resolve().parents[3]
-DEADLINE_S = 120  # reached only when something is wrong, however busy the machine
 
 
 def program(name, room="vipu"):
@@ -21,17 +21,6 @@ def run_program(name, *words, **options):
     """The program with these words, to its end; options are those of subprocess.run."""
     return subprocess.run([program(name), *words],
                           **{"capture_output": True, "text": True, "timeout": DEADLINE_S, **options})
-
-
-def until(condition, what, deadline_s=DEADLINE_S):
-    """Polls until the condition is true, and returns its value."""
-    end = time.monotonic() + deadline_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
-        time.sleep(0.01)
 
 
 class Server:

@@ -127,26 +127,44 @@ class Automatic:
     exits(pod) is the exit code with which a running pod's program is over, or None; starts(pod) tells whether a
     pending one may run already."""
 
+    WATCH_S = 5
+    ASK_AGAIN_S = 0.2  # exits and starts change their minds without a pod's change
+
     def __init__(self, kubelet, namespaces, exits=lambda pod: None, starts=lambda pod: True):
         self.kubelet, self.namespaces, self.exits, self.starts = kubelet, namespaces, exits, starts
         self.ran = set()  # uids of the pods that it started
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
+        self._pods, self._handled = {}, {}  # by uid: objects, and the versions that need nothing more
+        self._ends, self._changed = threading.Event(), threading.Event()
+        self._worker = threading.Thread(target=self._work, daemon=True)
+        for thread in (self._worker, threading.Thread(target=self._watch, daemon=True)):
+            thread.start()
+
+    def _watch(self):
+        while not self._ends.is_set():
+            try:
+                for kind, pods in self.kubelet.api.watch("pods", self.WATCH_S):
+                    by_uid = {pod["metadata"]["uid"]: pod for pod in pods}
+                    if kind == "LIST":
+                        self._pods = by_uid
+                    elif kind == "DELETED":
+                        self._pods = {uid: pod for uid, pod in self._pods.items() if uid not in by_uid}
+                    else:
+                        self._pods = self._pods | by_uid
+                    self._changed.set()
+            except (OSError, HTTPException, Rejected):
+                self._ends.wait(self.ASK_AGAIN_S)  # the API server is away for a moment
 
     def _work(self):
-        while not self._ends.wait(0.05):
-            try:
-                for ns in self.namespaces:
-                    for pod in self.kubelet.api.list("pods", ns):
-                        self._step(pod)
-            except (OSError, HTTPException):
-                continue  # the API server is away for a moment
-            except Rejected as rejected:
-                if rejected.status < 500:
-                    raise
+        while not self._ends.is_set():
+            self._changed.wait(self.ASK_AGAIN_S)
+            self._changed.clear()
+            for uid, pod in self._pods.items():
+                version = pod["metadata"]["resourceVersion"]
+                if pod["metadata"]["namespace"] in self.namespaces and self._handled.get(uid) != version and self._step(pod):
+                    self._handled[uid] = version
 
     def _step(self, pod):
+        """Whether something was done, or tried in vain because the pod is another by now."""
         phase, node = pod["status"]["phase"], pod["spec"].get("nodeName")
         try:
             if pod["metadata"].get("deletionTimestamp"):
@@ -156,15 +174,25 @@ class Automatic:
             elif not node:
                 if self.kubelet.bind(pod):
                     self.ran.add(pod["metadata"]["uid"])
-            elif phase == "Pending":
-                if self.starts(pod):
-                    self.kubelet.run(pod)
+            elif phase == "Pending" and self.starts(pod):
+                self.kubelet.run(pod)
             elif phase == "Running" and (code := self.exits(pod)) is not None:
                 self.kubelet.end(pod, code)
+            else:
+                return False
         except Rejected as rejected:
-            if rejected.status not in (404, 409):
-                raise
+            return rejected.status in (404, 409) or self._must_be_away(rejected)
+        except (OSError, HTTPException):
+            return False
+        return True
+
+    @staticmethod
+    def _must_be_away(rejected):
+        """Of the API server's own trouble; the step is done again."""
+        if rejected.status < 500:
+            raise rejected
+        return False
 
     def stop(self):
         self._ends.set()
-        self._thread.join(30)
+        self._worker.join(30)

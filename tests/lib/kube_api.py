@@ -129,6 +129,23 @@ class Api:
         query = "?labelSelector=" + urllib.parse.quote(selector) if selector else ""
         return self.request("GET", self.path(plural, ns) + query)["items"]
 
+    def watch(self, plural, timeout_s):
+        """("LIST", the objects of all namespaces), and then each change as (its type, [the object]), until that time is over or the
+        connection is."""
+        found = self.request("GET", self.path(plural))
+        yield "LIST", found["items"]
+        query = urllib.parse.urlencode({"watch": 1, "resourceVersion": found["metadata"]["resourceVersion"], "timeoutSeconds": timeout_s})
+        connection = self.server.connect(self.server.admin)
+        try:
+            connection.request("GET", f"{self.path(plural)}?{query}", headers={"Accept": JSON})
+            for line in connection.getresponse():
+                change = json.loads(line)
+                if change["type"] not in ("ADDED", "MODIFIED", "DELETED"):
+                    return
+                yield change["type"], [change["object"]]
+        finally:
+            connection.close()
+
     def create(self, plural, ns, body, sub=None, name=None):
         return self.request("POST", self.path(plural, ns, name, sub), body)
 
