@@ -6,7 +6,8 @@ char *line_buffer_space(struct line_buffer *buffer, size_t *ret_len)
 {
     size_t len = buffer->end - buffer->start;
 
-    memmove(buffer->bytes, buffer->bytes + buffer->start, len);
+    if (buffer->start > 0)
+        memmove(buffer->bytes, buffer->bytes + buffer->start, len);
     buffer->start = 0;
     buffer->end = len;
     *ret_len = LINE_BUFFER_CAPACITY - len;
