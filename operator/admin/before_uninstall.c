@@ -129,6 +129,9 @@ static void drop_finalizer(struct uninstall *p, const struct job *job)
         if (!str_eq(job->finalizers.items[i], API_FINALIZER))
             json_push_str(kept, job->finalizers.items[i]);
     }
+    if (job->operator_ns)
+        json_put_take(json_put_object(json_at_mut(body, "metadata"), "annotations"), ANNOTATION_OPERATOR,
+                      cJSON_CreateNull());
     patch(p, job, body);
 }
 
@@ -149,7 +152,7 @@ static size_t name_jobs(const struct uninstall *p, enum uninstall_check from, st
     size_t count = 0;
 
     for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
-        if (uninstall_check_job(i->view) < from || ++count > NAMED_MAX)
+        if (uninstall_check_job(i->view, p->settings->ns) < from || ++count > NAMED_MAX)
             continue;
         AUTO(mem) char *text = uninstall_describe_job(i->view);
 
@@ -168,7 +171,7 @@ static size_t name_partitions(const struct uninstall *p, enum uninstall_check fr
         const struct record *record = i->view;
         const struct job *job = store_view(watch_store(p->jobs), record->job_ns, record->job_name);
 
-        if (uninstall_check_record(record, job) < from || ++count > NAMED_MAX)
+        if (uninstall_check_record(record, job, p->settings->ns) < from || ++count > NAMED_MAX)
             continue;
         AUTO(mem) char *text = uninstall_describe_record(record);
 
@@ -274,7 +277,7 @@ static size_t step_jobs(struct uninstall *p)
     size_t open = 0;
 
     for (const struct store_item *i = store_first(watch_store(p->jobs)); i; i = store_next(i)) {
-        enum uninstall_check uninstall_check = uninstall_check_job(i->view);
+        enum uninstall_check uninstall_check = uninstall_check_job(i->view, p->settings->ns);
 
         open += uninstall_check != UNINSTALL_OK;
         if (uninstall_check == UNINSTALL_BLOCKED)

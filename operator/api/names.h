@@ -12,6 +12,10 @@
 #define API_GROUP_VERSION "graphcore.ai/v1alpha1"
 #define API_KIND "IPUJob"
 #define API_FINALIZER "graphcore.ai/ipu-partitions"
+/* Beside the finalizer: the namespace of the operator that has set it, and that runs the job. An operator
+ * owns all partition records of its namespace, so that its namespace names it, whatever its release is
+ * called. */
+#define ANNOTATION_OPERATOR "graphcore.ai/operator"
 #define API_FIELD_MANAGER "ipu-operator"
 
 #define LABEL_JOB_NAME "graphcore.ai/job-name"

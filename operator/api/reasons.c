@@ -159,6 +159,9 @@ const struct reason reasons[] = {
      "Remove it and set spec.restartPolicy"},
     {"ScaleIgnored", REASON_INFO, "A finished job was scaled, which has no effect",
      "Delete and create the job again to rerun it"},
+    {"OtherOperator", REASON_INFO,
+     "Another IPU operator, which the message names, runs the job; the one that reports this leaves it alone",
+     "Uninstall one of the two, or give each its own namespace to watch"},
     {"UpdateIgnored", REASON_INFO,
      "The spec of a finished job was changed; only ttlSecondsAfterFinished and cleanPodPolicy still have an "
      "effect",

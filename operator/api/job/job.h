@@ -68,6 +68,7 @@ struct job {
     int64_t deleted_s; /* the time of the request; 0: not requested */
     struct strv finalizers;
     bool has_finalizer; /* the operator's finalizer is set */
+    char *operator_ns;  /* with the finalizer: the namespace of the operator that has set it; NULL: unknown */
     bool is_vendors;    /* started by the vendor's operator, and must be left alone */
     char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL */
     struct job_spec spec;
@@ -104,6 +105,8 @@ MUST_USE cJSON *job_status(const struct job *job, struct err *err);
 uint32_t job_pods_per_instance(const struct job_spec *spec);
 char *job_pod_name(const struct job *job, uint32_t instance, uint32_t pod_index); /* owned by the caller */
 bool job_is_managed_by_us(const struct job_spec *spec);
+/* Whether another operator than that of this namespace runs the job. */
+bool job_is_of_other_operator(const struct job *job, const char *operator_ns);
 /* Whether its workers need a Service to find each other: there are several, and no launcher. */
 bool job_needs_worker_service(const struct job_spec *spec);
 bool job_has_several_workers(const struct job_spec *spec);

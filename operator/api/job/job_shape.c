@@ -27,6 +27,11 @@ uint32_t job_surge(const struct job_spec *spec)
     return least(surge, least(spec->instances, JOB_INSTANCES_MAX - spec->instances));
 }
 
+bool job_is_of_other_operator(const struct job *job, const char *operator_ns)
+{
+    return job->operator_ns && !str_eq(job->operator_ns, operator_ns);
+}
+
 bool job_is_managed_by_us(const struct job_spec *spec)
 {
     return !spec->managed_by || !*spec->managed_by || str_eq(spec->managed_by, MANAGED_BY_US);

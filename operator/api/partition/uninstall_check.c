@@ -14,12 +14,12 @@ static bool has_ended(const cJSON *status)
     return json_str(status, "completionTime", NULL) != NULL;
 }
 
-enum uninstall_check uninstall_check_job(const struct job *job)
+enum uninstall_check uninstall_check_job(const struct job *job, const char *operator_ns)
 {
     struct err err = {0};
     AUTO(json) cJSON *status = job_status(job, &err);
 
-    if (!job->has_finalizer)
+    if (!job->has_finalizer || job_is_of_other_operator(job, operator_ns))
         return UNINSTALL_OK;
     if (job->deleting || has_ended(status))
         return UNINSTALL_ENDING;
@@ -38,11 +38,12 @@ static bool only_keeps_id(const struct record *record, const struct job *job)
     return record->releasing && job->spec.suspend && is_parked(job, status);
 }
 
-enum uninstall_check uninstall_check_record(const struct record *record, const struct job *job)
+enum uninstall_check uninstall_check_record(const struct record *record, const struct job *job,
+                                            const char *operator_ns)
 {
     if (record->spent_s)
         return UNINSTALL_OK;
-    if (!job || !str_eq(record->job_uid, job->uid))
+    if (!job || !str_eq(record->job_uid, job->uid) || job_is_of_other_operator(job, operator_ns))
         return UNINSTALL_ENDING;
     if (job->has_finalizer || only_keeps_id(record, job))
         return UNINSTALL_OK;

@@ -13,10 +13,12 @@ enum uninstall_check {
     UNINSTALL_BLOCKED,   /* uses IPUs or waits for them, until a user ends or suspends it */
 };
 
-enum uninstall_check uninstall_check_job(const struct job *job);
+/* operator_ns: of the operator that is uninstalled; jobs of others do not count. */
+enum uninstall_check uninstall_check_job(const struct job *job, const char *operator_ns);
 /* A record that its job does not account for; never `parked`. job: the one with the record's namespace and
  * name, whatever its uid; NULL: there is none. */
-enum uninstall_check uninstall_check_record(const struct record *record, const struct job *job);
+enum uninstall_check uninstall_check_record(const struct record *record, const struct job *job,
+                                            const char *operator_ns);
 /* "team/train (Running)", owned by the caller. */
 char *uninstall_describe_job(const struct job *job);
 /* "p-train-team-0 (team/train)", owned by the caller. */

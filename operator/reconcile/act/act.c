@@ -28,8 +28,13 @@ static void send_finalizers(struct execution *execution, struct op *op, const st
         if (!str_eq(job->finalizers.items[i], API_FINALIZER))
             json_push_str(finalizers, job->finalizers.items[i]);
     }
-    if (op->kind == OP_FINALIZER_ADD)
+    if (op->kind == OP_FINALIZER_ADD) {
         json_push_str(finalizers, API_FINALIZER);
+        json_put_str(json_put_object(metadata, "annotations"), ANNOTATION_OPERATOR,
+                     execution->r->options.operator_ns);
+    } else if (job->operator_ns) {
+        json_put_take(json_put_object(metadata, "annotations"), ANNOTATION_OPERATOR, cJSON_CreateNull());
+    }
     send(execution, op,
          &(struct kube_request){.method = "PATCH",
                                 .resource = &KUBE_IPUJOBS,

@@ -303,10 +303,13 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
     bool has_rejected_write;
     char *text = NULL;
 
-    if (!view->job->has_finalizer) {
+    /* A job of an earlier version has no name of an operator; the API server lets one of several set it. */
+    if (!view->job->has_finalizer || !view->job->operator_ns) {
         plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before any request outside the cluster */
-        for (size_t i = 0; i < view->instance_count; i++)
-            plan_claim(plan, view->instances[i].index, false);
+        for (size_t i = 0; i < view->instance_count; i++) {
+            if (!view->instances[i].record)
+                plan_claim(plan, view->instances[i].index, false);
+        }
         v.message = mem_strdup("Waiting to add the finalizer before starting the job");
         if (verdict_note_rejected_write(view, plan, &v))
             status_decide(view, status, &v, plan);
@@ -345,6 +348,11 @@ void job_decide(const struct job_view *view, struct plan *plan)
     if (!job || !is_ours(job)) {
         decide_leftovers(view, NULL, KEEP_ALL, plan, &text);
         mem_free(text);
+        return;
+    }
+
+    if (job_is_of_other_operator(job, view->operator_ns)) {
+        decide_of_other_operator(view, plan);
         return;
     }
 

@@ -17,11 +17,9 @@ static bool is_vendors_partition(const struct job *job, const struct record *rec
     return job && job->is_vendors && str_eq(record->job_uid, job->uid);
 }
 
-void decide_leftovers(const struct job_view *view, const struct job_verdict *verdict, enum keep keep,
-                      struct plan *plan, char **ret_text)
+static void decide_tombstones(const struct job_view *view, const struct job_verdict *verdict,
+                              struct plan *plan, char **ret_text)
 {
-    for (size_t i = 0; i < view->extra_count; i++)
-        end_pod(view, keep, view->extra_pods[i], plan);
     for (size_t i = 0; i < view->tombstone_count; i++) {
         const struct tombstone_view *tomb = &view->tombstones[i];
 
@@ -34,6 +32,31 @@ void decide_leftovers(const struct job_view *view, const struct job_verdict *ver
         else
             *ret_text = text;
     }
+}
+
+void decide_leftovers(const struct job_view *view, const struct job_verdict *verdict, enum keep keep,
+                      struct plan *plan, char **ret_text)
+{
+    for (size_t i = 0; i < view->extra_count; i++)
+        end_pod(view, keep, view->extra_pods[i], plan);
+    decide_tombstones(view, verdict, plan, ret_text);
+}
+
+/* ---- jobs of another operator ---- */
+
+void decide_of_other_operator(const struct job_view *view, struct plan *plan)
+{
+    char *text = NULL;
+
+    for (size_t i = 0; i < view_all(view); i++) {
+        struct instance_view held = view->instances[i];
+
+        held.stale_count = 0; /* the other operator's */
+        if (held.record)
+            mem_free(instance_stop(view, &held, KEEP_ALL, RELEASE_FOR_GOOD, plan));
+    }
+    decide_tombstones(view, NULL, plan, &text);
+    mem_free(text);
 }
 
 /* ---- jobs that run no more pods ---- */

@@ -9,6 +9,9 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan);
 /* Releases what a finished job still holds, and deletes it after ttlSecondsAfterFinished. */
 void decide_finished(const struct job_view *view, const cJSON *status, struct plan *plan);
+/* Leaves the job, its status and its other pods to the operator that it names, and releases what this one
+ * holds for it: an admin has given the job to that operator. */
+void decide_of_other_operator(const struct job_view *view, struct plan *plan);
 /* Creates nothing, and leaves what an earlier spec created as it is. */
 void decide_invalid(const struct job_view *view, const cJSON *status, struct plan *plan);
 

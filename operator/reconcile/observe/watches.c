@@ -20,6 +20,31 @@ static void log_vendor_job(const struct job *before, const struct job *now)
         log_info("adopting a job of the vendor's operator", KV("job", now->key));
 }
 
+/* Once for each job and process. The status is the other operator's. */
+static void report_other_operator(const struct reconciler *r, const struct job *before, const struct job *now)
+{
+    const char *ns = r->options.operator_ns;
+    AUTO(mem) char *note = NULL;
+
+    if (!job_is_of_other_operator(now, ns) || (before && str_eq(before->operator_ns, now->operator_ns)))
+        return;
+    log_warn("leaving a job to another operator that watches the same namespace", KV("job", now->key),
+             KV("operator", now->operator_ns));
+    note = mem_printf(
+        "The IPU operator of namespace %s runs this job. That of namespace %s watches it, too, and "
+        "leaves it alone; uninstall one of the two, or give each its own namespace to watch",
+        now->operator_ns, ns);
+    events_send(r->events, &(struct event){.regarding = {.api_version = API_GROUP_VERSION,
+                                                         .kind = API_KIND,
+                                                         .ns = now->ns,
+                                                         .name = now->name,
+                                                         .uid = now->uid},
+                                           .type = "Warning",
+                                           .reason = "OtherOperator",
+                                           .action = "Reconcile",
+                                           .note = note});
+}
+
 static void on_job(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
@@ -30,8 +55,10 @@ static void on_job(void *ctx, const struct store_change *change)
         job_cache_note_version(cache, job->resource_version);
     if (!change->new)
         job_cache_forget(r, job->key, job->uid);
-    else
+    if (change->new) {
         log_vendor_job(change->old, change->new);
+        report_other_operator(r, change->old, change->new);
+    }
     reconciler_enqueue(r, job->key);
 }
 

@@ -19,10 +19,15 @@ static void note_age(int64_t now_s, int64_t since_s, int64_t *oldest)
         *oldest = now_s - since_s;
 }
 
-void metrics_snapshot_count_job(const struct job *job, int64_t now_s, struct metrics_snapshot *ret)
+void metrics_snapshot_count_job(const struct job *job, const char *operator_ns, int64_t now_s,
+                                struct metrics_snapshot *ret)
 {
     if (job->is_vendors) {
         ret->vendors++;
+        return;
+    }
+    if (job_is_of_other_operator(job, operator_ns)) {
+        ret->others++;
         return;
     }
     ret->jobs[state_of(job)]++;
@@ -93,7 +98,7 @@ void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct met
 
     *ret = (struct metrics_snapshot){0};
     for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
-        metrics_snapshot_count_job(i->view, now_s, ret);
+        metrics_snapshot_count_job(i->view, r->options.operator_ns, now_s, ret);
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         count_claims(value, now_s, ret);
     ret->records = count_partitions(r);

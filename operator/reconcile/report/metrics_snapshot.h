@@ -32,6 +32,7 @@ struct metrics_watch {
 struct metrics_snapshot {
     uint32_t jobs[METRICS_JOB_STATES];
     uint32_t vendors;      /* of the vendor's operator, left alone; not counted in any state above */
+    uint32_t others;       /* likewise of another operator */
     uint32_t waiting;      /* instances queued for IPUs */
     int64_t waiting_s;     /* age of the oldest claim; 0: none waits */
     int64_t terminating_s; /* how long the oldest deletion of a job has taken; 0: no job is being deleted */
@@ -46,7 +47,7 @@ struct metrics_snapshot {
 
 void metrics_snapshot_take(const struct reconciler *reconciler, int64_t now_unix_s,
                            struct metrics_snapshot *ret);
-void metrics_snapshot_count_job(const struct job *job, int64_t now_unix_s,
+void metrics_snapshot_count_job(const struct job *job, const char *operator_ns, int64_t now_unix_s,
                                 struct metrics_snapshot *snapshot); /* Pure. */
 void metrics_snapshot_release(struct metrics_snapshot *snapshot);
 

@@ -13,7 +13,7 @@ struct pod;
 struct record;
 
 enum op_kind {
-    OP_FINALIZER_ADD,
+    OP_FINALIZER_ADD, /* with the name of this operator */
     OP_FINALIZER_REMOVE,
     OP_JOB_DELETE, /* name, uid: of a finished job whose ttlSecondsAfterFinished has passed */
     OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */

@@ -258,7 +258,8 @@ TEST(metadata_and_the_plain_fields_are_read)
             "\"17\","
             "\"generation\":4,\"creationTimestamp\":\"2026-01-01T10:00:00Z\",\"deletionTimestamp\":"
             "\"2026-01-01T11:00:00Z\",\"finalizers\":[\"other/one\",\"graphcore.ai/ipu-partitions\"],"
-            "\"annotations\":{\"graphcore.ai/release\":\"p-train-team-0\"}},"
+            "\"annotations\":{\"graphcore.ai/release\":\"p-train-team-0\",\"graphcore.ai/"
+            "operator\":\"ipus\"}},"
             "\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":1,\"suspend\":true,\"managedBy\":\"x/y\","
             "\"cleanPodPolicy\":\"Workers\",\"interactive\":{\"ttl\":60},\"partition\":{\"syncType\":\"c2-"
             "compatible\","
@@ -275,6 +276,7 @@ TEST(metadata_and_the_plain_fields_are_read)
     CHECK(job->deleting && job->has_finalizer);
     CHECK_INT_EQ(job->finalizers.count, 2);
     CHECK_STR_EQ(job->release, "p-train-team-0");
+    CHECK(!job_is_of_other_operator(job, "ipus") && job_is_of_other_operator(job, "others"));
     CHECK(job->spec.suspend);
     CHECK_STR_EQ(job->spec.managed_by, "x/y");
     CHECK_INT_EQ(job->spec.clean, CLEAN_WORKERS);
@@ -297,6 +299,7 @@ TEST(a_new_object_has_no_status_and_no_finalizer)
 
     CHECK_PACK(job->status_text, "{}");
     CHECK_STR_EQ(job->state, "");
+    CHECK(!job_is_of_other_operator(job, "ipus"));
     CHECK(!job->has_finalizer && !job->deleting && !job->release && !job->spec.managed_by);
     CHECK_INT_EQ(job->spec.clean, CLEAN_ALL);
     CHECK_INT_EQ(job->spec.reconfigurable, -1);

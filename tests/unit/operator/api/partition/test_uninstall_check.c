@@ -4,6 +4,7 @@
 #include "lib/check.h"
 
 #define OURS "\"finalizers\":[\"graphcore.ai/ipu-partitions\"]"
+#define MARKED(ns) OURS ",\"annotations\":{\"graphcore.ai/operator\":\"" ns "\"}"
 #define SUSPENDED(generation, total)                                                                         \
     "\"launcherStatus\":\"Suspended\",\"observedGeneration\":" generation                                    \
     ",\"partitionCounts\":{\"total\":" total "}"
@@ -18,6 +19,9 @@ static const struct {
     {"\"finalizers\":[\"example.com/other\"]", false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
     {OURS, false, "", UNINSTALL_BLOCKED},
     {OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_BLOCKED},
+    {MARKED("ipu-system"), false, "\"launcherStatus\":\"Running\"", UNINSTALL_BLOCKED},
+    {MARKED("other-system"), false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
+    {MARKED("other-system"), true, SUSPENDED("4", "0"), UNINSTALL_OK},
     {OURS, true, "\"launcherStatus\":\"Running\"", UNINSTALL_ENDING},
     {OURS, true, SUSPENDED("4", "1"), UNINSTALL_ENDING},
     {OURS, true, SUSPENDED("3", "0"), UNINSTALL_ENDING}, /* of an earlier spec */
@@ -48,7 +52,7 @@ TEST(only_what_holds_nothing_may_be_left)
     CHECK_ROWS (row, rows) {
         AUTO(job) struct job *job = parse(row->metadata, row->suspend, row->status);
 
-        CHECK_INT_EQ(uninstall_check_job(job), row->want);
+        CHECK_INT_EQ(uninstall_check_job(job, "ipu-system"), row->want);
     }
 }
 
@@ -78,6 +82,8 @@ static const struct {
     {OF_NOBODY, NULL, false, "", UNINSTALL_ENDING},
     {OF_JOB, OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
     {OF_JOB RELEASING, OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
+    {OF_JOB, MARKED("ipu-system"), false, "\"launcherStatus\":\"Running\"", UNINSTALL_OK},
+    {OF_JOB, MARKED("other-system"), false, "\"launcherStatus\":\"Running\"", UNINSTALL_ENDING},
     {OF_EARLIER, OURS, false, "\"launcherStatus\":\"Running\"", UNINSTALL_ENDING},
     /* Of this operator, and taken over from the vendor's just now. */
     {OF_JOB, "", false, "\"launcherStatus\":\"Running\",\"observedGeneration\":4", UNINSTALL_ENDING},
@@ -109,7 +115,7 @@ TEST(a_partition_that_no_job_of_ours_stands_for_is_given_back_first)
         AUTO(record) struct record *record = parse_record(row->record);
         AUTO(job) struct job *job = row->metadata ? parse(row->metadata, row->suspend, row->status) : NULL;
 
-        CHECK_INT_EQ(uninstall_check_record(record, job), row->want);
+        CHECK_INT_EQ(uninstall_check_record(record, job, "ipu-system"), row->want);
     }
 }
 

@@ -203,6 +203,52 @@ TEST(a_job_of_another_operator_is_left_alone)
     CHECK(ours->finalizer);
 }
 
+#define OTHER_NS "other-system"
+
+TEST(a_job_that_another_operator_runs_is_left_alone)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->finalizer = true;
+    w->operator_ns = OTHER_NS;
+    world_settle(w);
+    CHECK_INT_EQ(w->writes, 0);
+    world_delete_job(w);
+    world_settle(w);
+    CHECK_INT_EQ(w->writes, 0);
+    CHECK(w->exists);
+}
+
+TEST(what_is_held_for_a_job_that_is_given_to_another_operator_is_released)
+{
+    AUTO(world) struct world *w = running(TWO_BY_TWO);
+    unsigned status_writes = w->status_writes;
+
+    w->operator_ns = OTHER_NS;
+    world_settle(w);
+    CHECK_INT_EQ(w->partition_count, 0);
+    CHECK_INT_EQ(world_held(w), 0);
+    check_log_is_kept(w, "job-worker-3");
+    CHECK_INT_EQ(w->status_writes, status_writes);
+    CHECK(w->finalizer);
+    CHECK_STR_EQ(w->operator_ns, OTHER_NS);
+    check_idle(w);
+}
+
+TEST(a_job_of_an_earlier_version_gets_the_name_of_its_operator)
+{
+    AUTO(world) struct world *w = running(ONE);
+    const struct wpod *worker = pod(w, "job-worker-0");
+    unsigned writes = w->writes;
+
+    w->operator_ns = NULL;
+    world_settle(w);
+    CHECK_STR_EQ(w->operator_ns, WORLD_OPERATOR_NS);
+    CHECK_INT_EQ(w->writes, writes + 1);
+    CHECK(pod(w, "job-worker-0") == worker);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+}
+
 /* ---- failures and restarts ---- */
 
 TEST(a_failure_is_reported_with_container_code_and_pod)

@@ -121,8 +121,11 @@ cJSON *world_job(const struct world *w)
         put_time(metadata, "deletionTimestamp", w->created_s);
     if (w->finalizer)
         json_push_str(json_put_array(metadata, "finalizers"), API_FINALIZER);
+    cJSON *annotations = json_put_object(metadata, "annotations");
     if (w->release)
-        json_put_str(json_put_object(metadata, "annotations"), "graphcore.ai/release", w->release);
+        json_put_str(annotations, "graphcore.ai/release", w->release);
+    if (w->operator_ns)
+        json_put_str(annotations, "graphcore.ai/operator", w->operator_ns);
     json_put_take(object, "spec", json_dup(w->spec));
     json_put_take(object, "status", json_dup(w->status));
     return object;

@@ -16,6 +16,7 @@
 /* A request that nobody waits for any more may still take effect so much later. */
 #define WORLD_STRAY_MS 34000
 #define WORLD_CAPACITY 64
+#define WORLD_OPERATOR_NS "ipu-system"
 #define WORLD_REJECTED_WRITE "the API server does not let the operator write it: forbidden"
 
 enum wpod_report { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_ENDED };
@@ -118,6 +119,7 @@ struct world {
     struct strv event_reasons; /* reasons of events */
     struct strv event_notes;   /* and their texts */
     const char *release;       /* the annotation of the job; NULL: none */
+    const char *operator_ns;   /* that with the finalizer; NULL: none */
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */

@@ -485,6 +485,7 @@ static void remove_finalizer(struct world *w)
     if (world_held(w))
         world_fail(w, "the finalizer goes and %zu records are left", world_held(w));
     w->finalizer = false;
+    w->operator_ns = NULL;
     if (w->deleting)
         w->exists = false;
 }
@@ -521,6 +522,7 @@ static void perform(struct world *w, const struct job_view *view, const struct o
         return;
     case OP_FINALIZER_ADD:
         w->finalizer = true;
+        w->operator_ns = WORLD_OPERATOR_NS;
         return;
     case OP_FINALIZER_REMOVE:
         remove_finalizer(w);
