@@ -16,7 +16,7 @@ enum { NAMED_MAX = 10, AGAIN_MS = 500 };
 
 struct settings {
     struct subcommand_access access;
-    char *ns, *watch_ns, *drain_configmap, *lease;
+    char *ns, *watch_ns, *drain_configmap, *lease, *test_pod;
     bool drain;
     uint32_t seconds;
 };
@@ -28,13 +28,15 @@ static const struct opt ROWS[] = {
                .fallback = "false"),
     OPT_VALUE("drain-asked-by", OPT_STR, AT(drain_configmap), "NAME",
               "ConfigMap in the operator's namespace whose annotation " ANNOTATION_DRAIN
-              "=true enables --drain"),
+              "=true enables --drain. The lease is deleted with it"),
     OPT_VALUE("seconds", OPT_U32, AT(seconds), "SECONDS", "Seconds to wait for jobs to stop",
               .fallback = "240", .min = 1, .max = 86400),
     OPT_VALUE("namespace", OPT_STR, AT(ns), "NAME", "Namespace of the operator", .fallback = "ipu-operator"),
     OPT_VALUE("lease-name", OPT_STR, AT(lease), "NAME",
               "Name of the leader election Lease, which is acquired before the final check and then expires",
               .fallback = "ipu-operator"),
+    OPT_VALUE("test-pod", OPT_STR, AT(test_pod), "NAME",
+              "Pod of `helm test` in the operator's namespace, which is deleted at the end; default: none"),
     OPT_VALUE("watch-namespace", OPT_STR, AT(watch_ns), "NAME",
               "Check only the jobs of this namespace; default: all namespaces"),
     SUBCOMMAND_ACCESS_ROWS,
@@ -56,9 +58,11 @@ struct uninstall {
     struct kube *kube;
     bool drain;
     struct watch *jobs, *records; /* NULL at first */
+    char *owner_uid;              /* of the ConfigMap; NULL: there is none */
     struct fence fence;
     struct loop_timer check_timer, deadline;
     struct map patched; /* uid -> the resource version that the last request was about, owned */
+    bool is_ready;      /* nothing is checked any more */
     int exit_code;
 };
 
@@ -213,11 +217,39 @@ static bool report_blockers(const struct uninstall *p)
     return live || adopted;
 }
 
-static void finish_ready(struct uninstall *p)
+static void report_ready(struct uninstall *p)
 {
     int done = puts("Ready to uninstall: no IPUJob depends on the operator.");
 
     finish(p, done < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK);
+}
+
+/* A leftover does not keep a release. */
+static void on_test_pod_deleted(void *ctx, struct kube_response *res)
+{
+    struct uninstall *p = ctx;
+
+    if (res->err.kind != ERR_NONE && res->http_status != 404)
+        (void)fprintf(stderr,
+                      "ipu-operator: cannot delete pod %s: %s; delete it with kubectl -n %s delete pod %s\n",
+                      p->settings->test_pod, res->message[0] ? res->message : res->err.msg, p->settings->ns,
+                      p->settings->test_pod);
+    report_ready(p);
+}
+
+static void finish_ready(struct uninstall *p)
+{
+    p->is_ready = true;
+    loop_timer_stop(&p->deadline);
+    if (p->settings->test_pod)
+        kube_send(p->kube,
+                  &(struct kube_request){.method = "DELETE",
+                                         .resource = &KUBE_PODS,
+                                         .ns = p->settings->ns,
+                                         .name = p->settings->test_pod},
+                  on_test_pod_deleted, p);
+    else
+        report_ready(p);
 }
 
 static void start_deadline(struct uninstall *p)
@@ -293,6 +325,8 @@ static void on_check(struct loop_timer *timer)
     struct uninstall *p = CONTAINER_OF(timer, struct uninstall, check_timer);
     AUTO(str) struct str names = {0};
 
+    if (p->is_ready)
+        return;
     if (first_unsynced_watch(p))
         loop_timer_start(p->loop, &p->check_timer, AGAIN_MS, on_check);
     else if (report_blockers(p))
@@ -375,7 +409,7 @@ static void start_watches(struct uninstall *p)
     loop_timer_start(p->loop, &p->check_timer, 0, on_check);
 }
 
-static void on_drain_annotation(void *ctx, struct kube_response *res)
+static void on_configmap(void *ctx, struct kube_response *res)
 {
     struct uninstall *p = ctx;
 
@@ -383,28 +417,31 @@ static void on_drain_annotation(void *ctx, struct kube_response *res)
         fail_with_response(p, res);
         return;
     }
-    p->drain = str_eq(json_str(res->body, "metadata/annotations/graphcore.ai~1drain", ""), "true");
+    p->drain =
+        p->drain || str_eq(json_str(res->body, "metadata/annotations/graphcore.ai~1drain", ""), "true");
+    p->owner_uid = res->err.kind == ERR_NONE ? mem_strdup(json_str(res->body, "metadata/uid", NULL)) : NULL;
+    p->fence.owner_uid = p->owner_uid;
     start_watches(p);
 }
 
-/* The annotation enables --drain after a failed uninstall: Helm does not upgrade a release that it has begun
+/* Its annotation enables --drain after a failed uninstall: Helm does not upgrade a release that it has begun
  * to uninstall. */
-static void read_drain_annotation(struct uninstall *p)
+static void read_configmap(struct uninstall *p)
 {
     kube_send(p->kube,
               &(struct kube_request){.method = "GET",
                                      .resource = &KUBE_CONFIGMAPS,
                                      .ns = p->settings->ns,
                                      .name = p->settings->drain_configmap},
-              on_drain_annotation, p);
+              on_configmap, p);
 }
 
 static int run_uninstall_check(struct uninstall *p)
 {
     void *value;
 
-    if (p->settings->drain_configmap && !p->drain)
-        read_drain_annotation(p);
+    if (p->settings->drain_configmap)
+        read_configmap(p);
     else
         start_watches(p);
     start_deadline(p);
@@ -419,6 +456,7 @@ static int run_uninstall_check(struct uninstall *p)
     for (size_t n = 0; map_next(&p->patched, &n, NULL, &value);)
         mem_free(value);
     map_release(&p->patched);
+    mem_free(p->owner_uid);
     return p->exit_code;
 }
 
@@ -427,8 +465,12 @@ static int run(void *settings, struct loop *loop, struct kube *kube)
     struct uninstall p = {.settings = settings, .loop = loop, .kube = kube};
 
     p.drain = p.settings->drain;
-    p.fence = (struct fence){
-        .kube = kube, .ns = p.settings->ns, .lease = p.settings->lease, .on_change = on_fence, .ctx = &p};
+    p.fence = (struct fence){.kube = kube,
+                             .ns = p.settings->ns,
+                             .lease = p.settings->lease,
+                             .owner = p.settings->drain_configmap,
+                             .on_change = on_fence,
+                             .ctx = &p};
     return run_uninstall_check(&p);
 }
 

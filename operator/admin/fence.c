@@ -7,15 +7,32 @@
 /* An operator whose lease another has taken writes for 10 s at most. */
 enum { SETTLE_MS = 11000, LASTS_S = 15 };
 
+/* The lease is needed until no operator is left. So it is not deleted here, but by the garbage collector,
+ * when Helm has deleted the owner. */
+static void put_owner(const struct fence *fence, cJSON *metadata)
+{
+    cJSON *owner;
+
+    if (!fence->owner_uid)
+        return;
+    owner = json_push_take(json_put_array(metadata, "ownerReferences"), json_object());
+    json_put_str(owner, "apiVersion", "v1");
+    json_put_str(owner, "kind", "ConfigMap");
+    json_put_str(owner, "name", fence->owner);
+    json_put_str(owner, "uid", fence->owner_uid);
+}
+
 static cJSON *body_of(const struct fence *fence)
 {
     char now[TIMEFMT_RFC3339_SIZE];
-    cJSON *body = json_object(), *spec;
+    cJSON *body = json_object(), *metadata, *spec;
 
     timefmt_rfc3339_micro(loop_unix_micros(), now);
     json_put_str(body, "apiVersion", "coordination.k8s.io/v1");
     json_put_str(body, "kind", "Lease");
-    json_put_str(json_put_object(body, "metadata"), "name", fence->lease);
+    metadata = json_put_object(body, "metadata");
+    json_put_str(metadata, "name", fence->lease);
+    put_owner(fence, metadata);
     spec = json_put_object(body, "spec");
     json_put_str(spec, "holderIdentity", "before-uninstall");
     json_put_i64(spec, "leaseDurationSeconds", LASTS_S);

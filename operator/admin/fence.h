@@ -1,6 +1,6 @@
 /* Prevents every operator from starting anything: takes the leader election Lease from any holder, and
  * waits until the previous leader must have noticed. It never renews the lease, so that it expires if its
- * owner does not finish. Embedded: zeroed, then the first five fields set; stop it before it is freed. */
+ * owner does not finish. Embedded: zeroed, then the fields before `state` set; stop it before it is freed. */
 #pragma once
 
 #include "base/io/loop.h"
@@ -13,6 +13,8 @@ enum fence_state { FENCE_DOWN, FENCE_RAISING, FENCE_UP, FENCE_SETTLED, FENCE_REN
 struct fence {
     struct kube *kube;
     const char *ns, *lease;
+    /* The ConfigMap with which the lease is deleted; uid NULL: none. */
+    const char *owner, *owner_uid;
     /* It is settled or renewed; or, with an answer, the API server has rejected. */
     void (*on_change)(void *ctx, const struct kube_response *rejected);
     void *ctx;

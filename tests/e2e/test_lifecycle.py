@@ -158,8 +158,8 @@ def test_from_the_vendors_chart_and_to_the_end(stack, helm, team, migrate, tmp_p
     stack.system("annotate", "configmap", f"{RELEASE}-vipu-controllers", "graphcore.ai/drain=true")
     helm("uninstall", RELEASE, "--wait")
     assert adopted.state() == "Suspended" and adopted.get()["metadata"]["finalizers"] == ["example.com/of-the-vendor"]
-    # The garbage collector follows. Helm leaves the pod of a test, for its log.
-    kube.wait_for(lambda: f"all but that has gone: {what_is_left(stack)}", lambda: what_is_left(stack) == [f"Pod {RELEASE}-self-check"])
+    # The garbage collector follows.
+    kube.wait_for(lambda: f"all of it has gone: {what_is_left(stack)}", lambda: what_is_left(stack) == [])
     # Of a partition that has just gone the record may stay: the operator ends with its last job, and the next one tidies up.
     assert stack.records(of_the_released=False) == []
 
@@ -210,4 +210,5 @@ def what_is_left(stack):
              "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations,"
              "validatingadmissionpolicies,validatingadmissionpolicybindings")
     found = stack.system.items(kinds, f"app.kubernetes.io/instance={RELEASE}")
+    found += stack.system.items("leases")
     return [f"{each['kind']} {each['metadata']['name']}" for each in found if "deletionTimestamp" not in each["metadata"]]

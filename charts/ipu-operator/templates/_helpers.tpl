@@ -89,6 +89,11 @@ without a registry to pull from. */}}
 {{- end -}}
 {{- end -}}
 
+{{- /* The pod of `helm test`. */}}
+{{- define "ipu-operator.selfCheck" -}}
+{{- include "ipu-operator.fullname" . }}-self-check
+{{- end -}}
+
 {{- define "ipu-operator.vipuServerHost" -}}
 {{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}

@@ -11,12 +11,14 @@ from test_admission import WITH_WEBHOOKS, Webhooks, create, job
 from test_given_certificate import WITH_GIVEN
 from test_orphans import make, vendors_job, verb, wait_seen
 from waiting import until
-from world import ACCOUNT, OPERATOR_NS, container
+from world import ACCOUNT, LEASE, OPERATOR_NS, container
 
 ADMISSION_POLICIES = pytest.mark.since_kubernetes(1, 30)
 USER = f"system:serviceaccount:{OPERATOR_NS}:{ACCOUNT}"
 # Asked of the authorizer and not of the server: test_owner_references_need_their_right.
 FINALIZERS = Right("", "graphcore.ai", "ipujobs/finalizers", "update", "")
+# Likewise, when before-uninstall gives the lease an owner: test_the_lease_and_the_pod_of_helm_test_go_with_the_release.
+LEASE_OWNER = Right(OPERATOR_NS, "coordination.k8s.io", "leases", "delete", LEASE)
 OWNER = {"apiVersion": "graphcore.ai/v1alpha1", "kind": "IPUJob", "name": "owner", "uid": "0", "controller": True,
          "blockOwnerDeletion": True}
 OTHER = {**OWNER, "apiVersion": "batch/v1", "kind": "Job", "blockOwnerDeletion": False}
@@ -214,10 +216,10 @@ def test_rights_and_requests_are_the_same(cluster, request):
     """With everything that the chart can turn on, as the API servers' audit logs have it of all these tests."""
     audit = Audit(USER, *workers.of(request.config).audit_logs())
     allowed = rights(cluster.rendered(*WITH_WEBHOOKS), ACCOUNT)
-    assert FINALIZERS in allowed
+    assert {FINALIZERS, LEASE_OWNER} <= allowed
     assert audit.calls, "nothing was asked"
     # cert-manager's Secret is read in place of the operator's own, with the same two verbs.
     in_its_place = rights(cluster.rendered(*WITH_GIVEN), ACCOUNT)
     assert sorted(map(str, not_allowed(audit.calls | audit.forbidden, allowed | in_its_place))) == []
     if is_whole(request):
-        assert sorted(unused(audit.calls, allowed) - {FINALIZERS}) == []
+        assert sorted(unused(audit.calls, allowed) - {FINALIZERS, LEASE_OWNER}) == []

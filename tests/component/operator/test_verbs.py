@@ -8,7 +8,7 @@ import operator_program
 import yaml
 from test_admission import NAME, Webhooks
 from waiting import until
-from world import OPERATOR_NS, RECORD
+from world import OPERATOR_NS, RECORD, container
 
 LOST_LEASE = 1
 
@@ -106,6 +106,24 @@ def test_an_annotation_asks_for_the_same(world, vipu):
     assert done.returncode == 0, done.stderr
     assert job.is_in("Suspended")
     world.restart_operator()
+
+
+def test_the_lease_and_the_pod_of_helm_test_go_with_the_release(world):
+    test_pod = "ipu-operator-self-check"  # the one that the operator may delete
+    world.api.create("configmaps", OPERATOR_NS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "controllers"}})
+    try:
+        for name in (test_pod, "other"):
+            world.api.create("pods", OPERATOR_NS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+                                                   "spec": {"containers": [container()]}})
+        for pod in (test_pod, test_pod, "other"):  # the second time it has gone
+            done = before_uninstall(world, "--drain-asked-by", "controllers", "--test-pod", pod)
+            assert done.returncode == 0 and ("cannot delete pod other: " in done.stderr) == (pod == "other"), done.stderr
+            assert [pod["metadata"]["name"] for pod in world.api.list("pods", OPERATOR_NS)] == ["other"]
+        assert world.lease(), "operators that have not ended yet must see it"
+    finally:
+        world.api.delete("pods", OPERATOR_NS, "other")
+        world.api.delete("configmaps", OPERATOR_NS, "controllers")
+    until(lambda: world.lease() is None, "the lease goes with what belongs to the release")
 
 
 def test_without_the_definition_of_ipujobs_records_are_looked_at(world):
