@@ -108,10 +108,37 @@ def test_the_api_server_distinguishes_the_operators_requests(render):
 def test_the_policy_concerns_the_operator_alone(render):
     objects = render({"controller": {"serviceAccount": {"name": "other"}}})
     policy = objects["ValidatingAdmissionPolicy", OPERATOR]["spec"]
-    assert [one["expression"] for one in policy["matchConditions"]] == [
-        "request.userInfo.username == 'system:serviceaccount:ipus:other'"]
+    assert "request.userInfo.username == 'system:serviceaccount:ipus:other'" in [
+        one["expression"] for one in policy["matchConditions"]], "all of them must be true"
     assert objects["ValidatingAdmissionPolicyBinding", OPERATOR]["spec"] == {
         "policyName": OPERATOR, "validationActions": ["Deny"]}
+
+
+def rejections(objects):
+    return " ".join(one["message"] for one in objects["ValidatingAdmissionPolicy", OPERATOR]["spec"]["validations"])
+
+
+def test_the_policy_is_widened_by_values(render):
+    everything = ["privileged", "hostPID", "hostPath", "nodeName"]
+    strict, wide = (rejections(render({"admissionPolicy": policy})) for policy in (
+        {}, {"namespaces": ["kube-system", "ipus"], "allow": everything}))
+    for words in (*everything, "capability", "namespace kube-system or ipus"):
+        assert words in strict and words not in wide, words
+    some = render({"admissionPolicy": {"namespaces": ["ipus"], "capabilities": ["NET_ADMIN"]}})
+    assert "namespace kube-system;" in rejections(some)
+    listed = [one["expression"] for one in some["ValidatingAdmissionPolicy", OPERATOR]["spec"]["validations"] if "SYS_CHROOT" in one["expression"]]
+    assert len(listed) == 1 and "'NET_ADMIN'" in listed[0] and "SYS_ADMIN" not in listed[0]
+
+
+@pytest.mark.parametrize("controllers, labels", [
+    ("a:8090:ipus=one,b:8090:ipus=two", ["object.spec.?nodeSelector[?'ipus'] == optional.of('one')",
+                                         "object.spec.?nodeSelector[?'ipus'] == optional.of('two')"]),
+    ("a:8090:ipus=one,b:8090", []), ("", [])], ids=["labels", "one without", "none"])
+def test_the_policy_names_the_nodes_of_all_controllers(render, controllers, labels):
+    objects = render({"global": {"vipuControllers": controllers}})
+    found = [one["expression"] for one in objects["ValidatingAdmissionPolicy", OPERATOR]["spec"]["validations"] if "nodeSelector" in one["expression"]]
+    assert len(found) == bool(labels)
+    assert all(label in found[0] for label in labels)
 
 
 def test_the_policy_holds_whatever_the_role_lets_make_change_or_delete(render):

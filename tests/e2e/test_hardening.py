@@ -72,15 +72,19 @@ def test_the_clusters_roles_concern_jobs(namespace, role, may, may_not):
 def test_the_operators_token_makes_no_other_pods(stack, namespace):
     token = stack.system("create", "token", ACCOUNT).strip()
 
-    def attempt(*owners):
-        made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "made", "ownerReferences": list(owners)},
-                "spec": {"containers": [{"name": "main", "image": IMAGE}]}}
+    def attempt(*owners, **spec):
+        marks = {"labels": {"graphcore.ai/job-name": "owner", "graphcore.ai/role": "worker"},
+                 "annotations": {"graphcore.ai/partition": "p-owner-0"}}
+        made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "made", "ownerReferences": list(owners), **marks},
+                "spec": {"restartPolicy": "Never", "initContainers": [{"name": "ipu-launcher", "image": IMAGE}],
+                         "containers": [{"name": "main", "image": IMAGE}], **spec}}
         # A kubeconfig's certificate would go first.
         return kube.run(namespace.program, "--kubeconfig=/dev/null", "-n", namespace.namespace, "--token", token,
                         "--server", server(stack), "--insecure-skip-tls-verify", "create", "--dry-run=server",
                         "--validate=false", "-f", "-", stdin=json.dumps(made), check=False)
 
     assert "may only create, update or delete objects controlled by an IPUJob" in attempt().stderr
+    assert "with hostPID; to allow it" in attempt(OWNER, hostPID=True).stderr
     own = attempt(OWNER)
     assert own.returncode == 0, own.stderr
 

@@ -126,8 +126,8 @@ without a registry to pull from. */}}
 {{- with $controllers }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{- /* The distinct node labels (label=value) of the V-IPU controllers. */}}
-{{- define "ipu-operator.nodeSelectors" -}}
+{{- /* The distinct node labels (label=value) of the V-IPU controllers; "" for one without. */}}
+{{- define "ipu-operator.podNodes" -}}
 {{- $selectors := list -}}
 {{- range include "ipu-operator.vipuControllers" . | fromYamlArray -}}
 {{- $selector := "" -}}
@@ -136,9 +136,13 @@ without a registry to pull from. */}}
 {{- else -}}
 {{- $selector = regexFind "[^:]+=[^:]*$" . -}}
 {{- end -}}
-{{- with $selector }}{{ $selectors = append $selectors . }}{{ end -}}
+{{- $selectors = append $selectors $selector -}}
 {{- end -}}
 {{- uniq $selectors | toJson -}}
+{{- end -}}
+
+{{- define "ipu-operator.nodeSelectors" -}}
+{{- include "ipu-operator.podNodes" . | fromJsonArray | compact | toJson -}}
 {{- end -}}
 
 {{- /* Secrets of V-IPU controllers as sources of one volume: a directory for each, only with the keys that the operator reads.

@@ -30,9 +30,13 @@ def kubectl(cluster, user, *words, body=None):
                           input=body and json.dumps(body), capture_output=True, text=True, timeout=300)
 
 
-def pod(ns, *owners, name="made"):
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": ns, "ownerReferences": list(owners)},
-            "spec": {"containers": [container()]}}
+def pod(ns, *owners, name="made", labels=None, **spec):
+    """A worker, but for what the arguments say."""
+    marks = {"labels": {"graphcore.ai/job-name": "owner", "graphcore.ai/role": "worker", **(labels or {})},
+             "annotations": {"graphcore.ai/partition": "p-owner-0"}}
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": ns, "ownerReferences": list(owners), **marks},
+            "spec": {"restartPolicy": "Never", "initContainers": [container("ipu-launcher")], "containers": [container()], **spec}}
 
 
 def thing(kind, ns, *owners, name="made"):
@@ -62,6 +66,78 @@ def test_what_no_ipujob_controls_is_not_made(cluster, world, made, owners):
     assert "may only create, update or delete objects controlled by an IPUJob" in rejected(cluster, *words, body=made(world.ns, *owners))
     done = kubectl(cluster, USER, *words, body=made(world.ns, OWNER))
     assert done.returncode == 0, done.stderr
+
+
+CREATE = "create", "--dry-run=server", "--validate=false", "-f", "-"
+
+
+@ADMISSION_POLICIES
+def test_a_stolen_token_makes_no_pod_with_power_over_its_node(cluster, world):
+    def privileged(name):
+        return container(name, securityContext={"privileged": True})
+
+    attacks = {
+        "with hostPID": {"hostPID": True},
+        "with hostPath volumes": {"volumes": [{"name": "root", "hostPath": {"path": "/"}}]},
+        "with nodeName": {"nodeName": "ipu-node"},
+        "privileged containers": {"containers": [privileged("main")]},
+        "create privileged": {"initContainers": [container("ipu-launcher"), privileged("first")]},
+        "with this capability": {"containers": [container(securityContext={"capabilities": {"add": ["SYS_ADMIN"]}})]},
+    }
+    until(lambda: rejected(cluster, *CREATE, body=pod(world.ns, OWNER, hostPID=True)), "the policy is in force")
+    for words, spec in attacks.items():
+        assert words in rejected(cluster, *CREATE, body=pod(world.ns, OWNER, **spec)), spec
+    # What programs on IPUs ask for.
+    locks = container(securityContext={"capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}})
+    done = kubectl(cluster, USER, *CREATE, body=pod(world.ns, OWNER, hostNetwork=True, hostIPC=True, containers=[locks]))
+    assert done.returncode == 0, done.stderr
+
+
+@ADMISSION_POLICIES
+def test_a_stolen_token_changes_nothing_in_namespaces_of_the_system(cluster, world):
+    words = f"may run no jobs in namespace kube-system or {OPERATOR_NS};"
+    until(lambda: rejected(cluster, *CREATE, body=pod("kube-system", OWNER)), "the policy is in force")
+    for ns in ("kube-system", OPERATOR_NS):
+        for body in (pod(ns, OWNER), thing("Secret", ns, OWNER), slice_of(ns, OWNER)):
+            assert words in rejected(cluster, *CREATE, body=body), body["kind"]
+        world.api.create("pods", ns, pod(ns, name="theirs"))
+        try:
+            assert words in rejected(cluster, "delete", "pod", "theirs", "-n", ns, "--dry-run=server", "--wait=false")
+        finally:
+            world.api.delete("pods", ns, "theirs")
+
+
+@ADMISSION_POLICIES
+def test_a_stolen_token_makes_only_workers_and_launchers(cluster, world):
+    bare = pod(world.ns, OWNER)
+    del bare["metadata"]["annotations"]
+    others = {
+        "another job's": pod(world.ns, OWNER, labels={"graphcore.ai/job-name": "other"}),
+        "of no role": pod(world.ns, OWNER, labels={"graphcore.ai/role": "guest"}),
+        "on no partition": bare,
+        "without ipu-launch": pod(world.ns, OWNER, initContainers=[]),
+        "restarted for ever": pod(world.ns, OWNER, restartPolicy="Always"),
+    }
+    until(lambda: rejected(cluster, *CREATE, body=bare), "the policy is in force")
+    for what, body in others.items():
+        assert "may only create pods that are workers or launchers" in rejected(cluster, *CREATE, body=body), what
+    done = kubectl(cluster, USER, *CREATE, body=pod(world.ns, OWNER, labels={"graphcore.ai/role": "launcher"}))
+    assert done.returncode == 0, done.stderr
+
+
+@ADMISSION_POLICIES
+def test_the_token_makes_pods_for_the_nodes_of_controllers(cluster, world):
+    owner = {**OWNER, "uid": world.job("owner").get()["metadata"]["uid"]}
+    create = "create", "-f", "-"
+    cluster.grant("--set", "global.vipuControllers=a:8090:ipus=one\\,b:8090:ipus=two")
+    try:
+        for number, selector in enumerate(({"ipus": "three"}, {}, {"other": "one"})):
+            body = pod(world.ns, owner, name=f"elsewhere-{number}", nodeSelector=selector)
+            until(lambda body=body: "for the nodes of its V-IPU controllers" in rejected(cluster, *create, body=body), f"none on {selector}")
+        done = kubectl(cluster, USER, *create, body=pod(world.ns, owner, nodeSelector={"ipus": "two"}))
+        assert done.returncode == 0, done.stderr
+    finally:
+        cluster.grant()
 
 
 @ADMISSION_POLICIES
