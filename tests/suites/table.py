@@ -85,8 +85,8 @@ SUITES = [
            Ctest("tsan", "threads")), 9, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 17, "API server"),
     Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 8, "API server"),
-    Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 32, "chart"),
-    Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 6, "chart"),
+    Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 6, "API server"),
+    Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 32, "pods"),
     Suite("interop", "the chart with cert-manager's controllers and Prometheus, which are built first",
-          (Pytest(("interop",), "release"),), 15, "chart", on_demand=True),
+          (Pytest(("interop",), "release"),), 15, "pods", on_demand=True),
 ]
