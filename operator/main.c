@@ -16,13 +16,14 @@
 #include "operator/admin/partitions.h"
 #include "operator/admin/release.h"
 #include "operator/admin/self_check.h"
+#include "operator/api/leader_note.h"
 #include "operator/kube/client/client.h"
 #include "operator/kube/client/counters.h"
 #include "operator/kube/events/events.h"
 #include "operator/kube/auth/config_loader.h"
 #include "operator/kube/leader_election/lease.h"
 #include "options.h"
-#include "operator/reconcile/report/inventory.h"
+#include "operator/reconcile/report/listing.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/usage.h"
 #include "operator/serve/metrics/metrics.h"
@@ -30,7 +31,7 @@
 #include "servers.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
-enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000 };
+enum { DRAIN_MS = 3000, TIDY_MS = 10 * 1000, KEY_BYTES = 16 };
 
 struct app {
     struct options options;
@@ -40,7 +41,8 @@ struct app {
     struct kube *kube;
     struct events *events;
     struct lease *lease;
-    char *address; /* "host:port" for the other replicas, or NULL */
+    char *address;               /* "host:port" for the other replicas, or NULL */
+    char key[2 * KEY_BYTES + 1]; /* as in leader_note.h */
     struct pages *pages;
     struct servers *servers;
     struct reconciler *reconciler; /* while leading */
@@ -121,18 +123,16 @@ static struct webhooks *webhooks(const struct app *app)
 static uint32_t largest_partition(void *ctx)
 {
     struct app *app = ctx;
-    const char *note = lease_other_note(app->lease);
-    uint32_t ipus = 0;
 
-    if (app->reconciler)
-        return reconciler_largest_partition(app->reconciler);
-    return note && parse_u32(note, 0, UINT32_MAX, &ipus) ? ipus : 0;
+    return app->reconciler ? reconciler_largest_partition(app->reconciler)
+                           : leader_note_largest_partition(lease_other_note(app->lease));
 }
 
-/* The leader alone sends requests to V-IPU controllers, and any replica answers a webhook. */
 static char *leader_note(void *ctx)
 {
-    return mem_printf("%u", largest_partition(ctx));
+    struct app *app = ctx;
+
+    return leader_note_print(largest_partition(ctx), app->key);
 }
 
 /* ---- health ---- */
@@ -166,32 +166,20 @@ static char *remark(void *ctx)
     return app->reconciler ? reconciler_trouble(app->reconciler) : NULL;
 }
 
-static const char *leader(void *ctx)
+static bool leader(void *ctx, struct leader_endpoint *ret)
 {
     struct app *app = ctx;
 
-    return lease_other_address(app->lease);
+    *ret = (struct leader_endpoint){.address = lease_other_address(app->lease),
+                                    .key = leader_note_key(lease_other_note(app->lease))};
+    return ret->address != NULL;
 }
 
-static cJSON *queue(void *ctx)
+static cJSON *list(void *ctx, enum page_list which, const struct page_request *request)
 {
     struct app *app = ctx;
 
-    return app->reconciler ? reconciler_queue(app->reconciler) : NULL;
-}
-
-static cJSON *controllers(void *ctx)
-{
-    struct app *app = ctx;
-
-    return app->reconciler ? usage_controllers(app->reconciler) : NULL;
-}
-
-static cJSON *partitions(void *ctx)
-{
-    struct app *app = ctx;
-
-    return app->reconciler ? inventory_print(app->reconciler) : NULL;
+    return app->reconciler ? listing_print(app->reconciler, which, request) : NULL;
 }
 
 static cJSON *stats(void *ctx)
@@ -289,6 +277,15 @@ static void on_tidy(struct loop_timer *timer)
 
 /* ---- start ---- */
 
+static void make_key(struct app *app)
+{
+    unsigned char bytes[KEY_BYTES];
+
+    loop_random(bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(app->key + 2 * i, 3, "%02x", bytes[i]);
+}
+
 /* "host:port" of the endpoints of this replica; NULL if --pod-address is not set. */
 static char *own_address(const struct app *app)
 {
@@ -311,6 +308,7 @@ static bool start(struct app *app, struct err *err)
         return false;
     app->loop = loop_new();
     app->start_us = loop_unix_micros();
+    make_key(app);
     app->kube =
         kube_new(app->loop, &app->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
     if (!app->kube)
@@ -325,12 +323,11 @@ static bool start(struct app *app, struct err *err)
                                           .is_well = is_well,
                                           .is_ready = is_ready,
                                           .remark = remark,
-                                          .queue = queue,
-                                          .controllers = controllers,
-                                          .partitions = partitions,
+                                          .list = list,
                                           .stats = stats,
                                           .query = query,
                                           .leader = leader,
+                                          .key = app->key,
                                           .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,
                                           .ctx = app},
                   err);
@@ -349,6 +346,7 @@ static bool start(struct app *app, struct err *err)
                                                          .ns = operator_ns(app),
                                                          .client_config = &from,
                                                          .metrics = metrics,
+                                                         .pages = app->pages,
                                                          .largest_partition = largest_partition,
                                                          .priority_classes = &app->priority_classes,
                                                          .ctx = app},
@@ -374,6 +372,7 @@ static void finish(struct app *app)
     loop_timer_stop(&app->tidy);
     /* Freeing a server runs the loop, and the remaining servers still answer with data of the rest: free that
      * later. */
+    servers_stop_metrics(app->servers); /* it answers with the pages, too, and they report on the webhooks */
     pages_free(app->pages);
     servers_free(app->servers);
     reconciler_free(app->reconciler);

@@ -49,6 +49,7 @@ static bool start_metrics_server(struct servers *servers, struct err *err)
                                                             .names = &servers->metrics_names,
                                                             .certificate_in = o->metrics_certificate,
                                                             .metrics = servers->options.metrics,
+                                                            .pages = servers->options.pages,
                                                             .ctx = servers->options.ctx},
                            err);
     if (servers->metrics_server)
@@ -78,11 +79,19 @@ struct servers *servers_new(struct loop *loop, const struct servers_options *opt
     return servers;
 }
 
+void servers_stop_metrics(struct servers *servers)
+{
+    if (!servers)
+        return;
+    metrics_server_free(servers->metrics_server);
+    servers->metrics_server = NULL;
+}
+
 void servers_free(struct servers *servers)
 {
     if (!servers)
         return;
-    metrics_server_free(servers->metrics_server); /* it reports on the webhooks, so it is freed first */
+    servers_stop_metrics(servers); /* it reports on the webhooks, so it is freed first */
     webhooks_free(servers->webhooks);
     kube_free(servers->kube);
     client_config_release(&servers->client_config);

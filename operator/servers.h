@@ -18,12 +18,14 @@ struct servers_options {
     void (*metrics)(void *ctx, struct str *out);
     uint32_t (*largest_partition)(void *ctx); /* as in webhooks_options */
     const struct strv *priority_classes;      /* likewise */
+    struct pages *pages;                      /* that are served over TLS, too */
     void *ctx;
 };
 
 MUST_USE struct servers *servers_new(struct loop *loop, const struct servers_options *options,
                                      struct err *err);
-void servers_free(struct servers *servers); /* not from inside a callback of the loop */
+void servers_stop_metrics(struct servers *servers); /* as servers_free, of that server alone */
+void servers_free(struct servers *servers);         /* not from inside a callback of the loop */
 /* The pages may ask while it is being made, and of NULL there is nothing. The first: of its connection to the
  * API server, as kube_counters. */
 size_t servers_counters(const struct servers *servers, const struct kube_counter **ret);

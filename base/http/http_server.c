@@ -120,7 +120,8 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
 {
     struct http_server *server = NEW(struct http_server);
 
-    server->side = (struct http_server_shared){.conns = {.loop = loop}, .routes = options->routes};
+    server->side = (struct http_server_shared){
+        .conns = {.loop = loop, .per_peer_max = options->connections_per_peer}, .routes = options->routes};
     server->protocols[0] = (struct lws_protocols){.name = "http", .callback = on_event};
     server->context = open_context(server);
     if (!server->context) {

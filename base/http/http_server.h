@@ -1,7 +1,7 @@
 /* A small HTTP/1.1 server: libwebsockets on the loop. Routes are exact paths; a handler responds at once or
- * later with http_server_reply. Request bodies, each and in total, header sizes, connections and idle times
- * are limited. With a certificate it speaks TLS, and can change the certificate while it runs, without
- * dropping a request. */
+ * later with http_server_reply. Request bodies, each and in total, responses that are not read, header
+ * sizes, connections and idle times are limited. With a certificate it speaks TLS, and can change the
+ * certificate while it runs, without dropping a request. */
 #pragma once
 
 #include <stdbool.h>
@@ -50,6 +50,7 @@ struct http_server_options {
     uint16_t port;                          /* 0: any free one, see http_server_port */
     const struct http_server_route *routes; /* ends with path NULL; must outlive the server */
     const struct http_server_tls *tls;      /* NULL: plain HTTP */
+    uint32_t connections_per_peer;          /* 0: no limit but the total; the longest idle one is closed */
 };
 
 MUST_USE struct http_server *http_server_new(struct loop *loop, const struct http_server_options *options,

@@ -105,13 +105,14 @@ static void on_wait(struct loop_timer *timer)
 static void drop_body(struct http_server_request *request)
 {
     str_release(&request->body);
-    http_server_conns_charge_body(&request->side->conns, request->conn, 0);
+    http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_BODIES, 0);
 }
 
 static void request_free(struct http_server_request *request)
 {
     stop_waiting(request);
     drop_body(request);
+    http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_REPLIES, 0);
     request->conn->request = NULL;
     mem_free(request->path);
     str_release(&request->query);
@@ -133,6 +134,7 @@ void http_server_reply(struct http_server_request *request, int status, const ch
     if (body.len > 0)
         memcpy(request->reply + LWS_PRE, body.ptr, body.len);
     http_server_conns_set_idle(&request->side->conns, request->conn);
+    http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_REPLIES, body.len);
     lws_set_timeout(request->wsi, PENDING_TIMEOUT_HTTP_CONTENT, WRITE_TIMEOUT_S);
     (void)lws_callback_on_writable(request->wsi);
 }
@@ -336,7 +338,7 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
     if (!str_add(&request->body, bytes, len))
         reject(request, 413, "request body too large");
     else
-        http_server_conns_charge_body(&request->side->conns, request->conn, request->body.len);
+        http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_BODIES, request->body.len);
     return 0;
 }
 

@@ -64,7 +64,7 @@ static bool adopt(struct sync_client *client, const void *ctx, struct err *err)
     const struct settings *settings = ctx;
     const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
     AUTO(job) struct job *job = get_job(client, settings->job, err);
-    AUTO(json) cJSON *page = job ? sync_get_page(client, "/partitions", err) : NULL;
+    AUTO(json) cJSON *page = job ? sync_get_partitions(client, err) : NULL;
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
     AUTO(strv) struct strv problems = {0};

@@ -23,7 +23,7 @@ static const struct opts_spec SPEC = {
 
 static bool list(struct sync_client *client, const void *settings, struct err *err)
 {
-    AUTO(json) cJSON *page = sync_get_page(client, "/partitions", err);
+    AUTO(json) cJSON *page = sync_get_partitions(client, err);
     AUTO(str) struct str text = {0};
 
     (void)settings;

@@ -123,7 +123,7 @@ static bool release(struct sync_client *client, const void *ctx, struct err *err
 {
     const struct settings *settings = ctx;
     const char *ns = sync_client_ns(&settings->sync_client), *id = settings->sync_client.access.word;
-    AUTO(json) cJSON *page = sync_get_page(client, "/partitions", err);
+    AUTO(json) cJSON *page = sync_get_partitions(client, err);
     AUTO(orphan) struct orphan orphan = {0};
     AUTO(record) struct record *record = NULL;
 

@@ -9,14 +9,18 @@
 #include "base/io/loop.h"
 #include "operator/admin/sync_client.h"
 #include "operator/admin/subcommand.h"
+#include "operator/api/leader_note.h"
 #include "operator/api/names.h"
 #include "operator/kube/client/client.h"
+#include "operator/kube/leader_election/lease_step.h"
 
-enum { RETRY_MS = 1000, TIMEOUT_MS = 15000 };
+#define CONTROLLERS_PAGE "/controllers"
+
+enum { RETRY_MS = 1000, TIMEOUT_MS = 15000, FORBIDDEN = 403 };
 
 struct settings {
     struct subcommand_access access;
-    char *ns, *operator_url;
+    char *ns, *operator_url, *operator_ns, *lease;
     bool jobs, admission;
     uint32_t seconds;
 };
@@ -25,6 +29,13 @@ struct settings {
 
 static const struct opt ROWS[] = {
     SYNC_CLIENT_URL_ROWS(AT(operator_url)),
+    OPT_VALUE("operator-namespace", OPT_STR, AT(operator_ns), "NAME",
+              "Namespace of the operator; default: namespace of the pod or of the context"),
+    OPT_VALUE(
+        "lease-name", OPT_STR, AT(lease), "NAME",
+        "Name of the leader election Lease, which has the key to the V-IPU controllers' state; read only "
+        "if the operator requires it",
+        .fallback = "ipu-operator"),
     OPT_VALUE("namespace", OPT_STR, AT(ns), "NAME", "Namespace for the dry run of an IPUJob",
               .fallback = "default"),
     OPT_SWITCH("jobs", AT(jobs), "Dry-run an IPUJob on the API server; needs permission to create IPUJobs",
@@ -94,13 +105,14 @@ static void set_result(struct probe *q, char *trouble_take)
 /* ---- the operator's pages ---- */
 
 /* Each time by a new connection: behind the Service there are several replicas, and only one leads. */
-static void get_page(struct probe *q, const char *path, http_done_fn done)
+static void get_page(struct probe *q, const char *path, const char *key, http_done_fn done)
 {
     AUTO(mem) char *url = mem_printf("%s%s", q->check->settings->operator_url, path);
 
     http_send(q->check->http,
               &(struct http_request){.method = "GET",
                                      .url = url,
+                                     .bearer_token = key,
                                      .headers = (const char *const[]){"Connection: close", NULL},
                                      .timeout_ms = TIMEOUT_MS,
                                      .on_done = done,
@@ -124,7 +136,7 @@ static void on_health(void *ctx, const struct http_response *res, const struct e
 
 static void probe_health(struct probe *q)
 {
-    get_page(q, "/health", on_health);
+    get_page(q, "/health", NULL, on_health);
 }
 
 /* Unresponsive controllers, owned by the caller; NULL: none. Final if all of them have been for longer than
@@ -162,24 +174,73 @@ static char *check_controllers(struct probe *q, struct slice page)
     return list_unresponsive(controllers, q->check->settings->seconds, &q->is_final);
 }
 
+/* The leader's response counts more than a later failure. */
+static void set_unanswered(struct probe *q, char *trouble_take)
+{
+    if (q->has_leader_result) {
+        mem_free(trouble_take);
+        trouble_take = TAKE(q->trouble);
+    }
+    set_result(q, trouble_take);
+}
+
+static void set_controllers_result(struct probe *q, const struct http_response *res, const struct err *err)
+{
+    char *trouble = page_trouble(res, err);
+
+    if (trouble) {
+        set_unanswered(q, trouble);
+        return;
+    }
+    q->has_leader_result = true;
+    set_result(q, check_controllers(q, res->body));
+}
+
+static void on_controllers_with_key(void *ctx, const struct http_response *res, const struct err *err)
+{
+    set_controllers_result(ctx, res, err);
+}
+
+static void on_lease(void *ctx, struct kube_response *res)
+{
+    struct probe *q = ctx;
+    struct lease_record lease = {0};
+    const char *key;
+
+    if (res->err.kind != ERR_NONE) {
+        set_unanswered(q, mem_printf("cannot read the operator's lease: %s",
+                                     res->message[0] ? res->message : res->err.msg));
+        return;
+    }
+    key = lease_record_read(res->body, &lease) ? leader_note_key(lease.note) : NULL;
+    if (key)
+        get_page(q, CONTROLLERS_PAGE, key, on_controllers_with_key);
+    else
+        set_unanswered(q, mem_strdup("no leader has published a key in the operator's lease yet"));
+}
+
+/* In another pod than the operator's, the page requires the leader's key. */
 static void on_controllers(void *ctx, const struct http_response *res, const struct err *err)
 {
     struct probe *q = ctx;
-    char *trouble = page_trouble(res, err);
+    const struct settings *settings = q->check->settings;
 
-    if (!trouble) {
-        trouble = check_controllers(q, res->body);
-        q->has_leader_result = true;
-    } else if (q->has_leader_result) { /* the leader's response counts more than a standby's failure */
-        mem_free(trouble);
-        trouble = TAKE(q->trouble);
-    }
-    set_result(q, trouble);
+    if (err->kind != ERR_NONE || res->status != FORBIDDEN)
+        set_controllers_result(q, res, err);
+    else
+        kube_send(
+            q->check->kube,
+            &(struct kube_request){.method = "GET",
+                                   .resource = &KUBE_LEASES,
+                                   .ns = settings->operator_ns ? settings->operator_ns : settings->access.ns,
+                                   .name = settings->lease,
+                                   .timeout_ms = TIMEOUT_MS},
+            on_lease, q);
 }
 
 static void probe_controllers(struct probe *q)
 {
-    get_page(q, "/controllers", on_controllers);
+    get_page(q, CONTROLLERS_PAGE, NULL, on_controllers);
 }
 
 /* ---- the API server ---- */

@@ -6,7 +6,7 @@
 #include "base/core/visible.h"
 #include "base/http/http_client.h"
 
-enum { ANSWER_MS = 15000 };
+enum { ANSWER_MS = 15000, PAGES_MAX = 1000 };
 
 struct answer {
     struct loop *loop;
@@ -63,13 +63,19 @@ static void on_page(void *ctx, const struct http_response *res, const struct err
     }
 }
 
-cJSON *sync_get_page(struct sync_client *client, const char *path, struct err *err)
+static cJSON *get_page(struct sync_client *client, const char *path, const char *token, struct err *err)
 {
     struct answer answer = {.loop = client->loop};
-    AUTO(mem) char *url = mem_printf("%s%s", client->operator_url, path);
+    AUTO(str) struct str url = {0};
+
+    (void)str_addf(&url, "%s%s", client->operator_url, path);
+    if (token) {
+        (void)str_adds(&url, "?continue=");
+        http_add_escaped(&url, token);
+    }
 
     http_send(client->http, &(struct http_request){.method = "GET",
-                                                   .url = url,
+                                                   .url = str_text(&url),
                                                    .timeout_ms = ANSWER_MS,
                                                    .max_body = JSON_MAX_BYTES,
                                                    .on_done = on_page,
@@ -77,9 +83,32 @@ cJSON *sync_get_page(struct sync_client *client, const char *path, struct err *e
     loop_run(client->loop);
     if (!answer.body) {
         *err = answer.err;
-        err_wrap(err, "%s", url);
+        err_wrap(err, "%s", str_text(&url));
     }
     return answer.body;
+}
+
+static void move_items(cJSON *from, cJSON *to)
+{
+    while (from && from->child)
+        json_push_take(to, cJSON_DetachItemViaPointer(from, from->child));
+}
+
+cJSON *sync_get_partitions(struct sync_client *client, struct err *err)
+{
+    AUTO(json) cJSON *all = get_page(client, "/partitions", NULL, err);
+    cJSON *list = json_at_mut(all, "partitions");
+    AUTO(mem) char *token = mem_strdup(json_str(all, "continue", NULL));
+
+    for (unsigned pages = 1; list && token && pages < PAGES_MAX; pages++) {
+        AUTO(json) cJSON *next = get_page(client, "/partitions", token, err);
+
+        if (!next)
+            return NULL;
+        move_items(json_at_mut(next, "partitions"), list);
+        mem_set_str(&token, json_str(next, "continue", NULL));
+    }
+    return TAKE(all);
 }
 
 static void on_answer(void *ctx, struct kube_response *res)

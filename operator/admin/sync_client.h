@@ -52,10 +52,9 @@ int sync_client_main(const struct opts_spec *spec, struct sync_client_settings *
 /* The operator's namespace, borrowed. */
 const char *sync_client_ns(const struct sync_client_settings *settings);
 
-/* GETs a path of the operator as JSON, owned by the caller. A status other than 200 is an error with the
- * response's text.
- */
-MUST_USE cJSON *sync_get_page(struct sync_client *client, const char *path, struct err *err);
+/* All pages of /partitions as one, owned by the caller. A status other than 200 is an error with the
+ * response's text. */
+MUST_USE cJSON *sync_get_partitions(struct sync_client *client, struct err *err);
 /* The response body, owned by the caller. A rejection is an error of its kind with the API server's message.
  */
 MUST_USE cJSON *sync_kube_request(struct sync_client *client, const struct kube_request *request,

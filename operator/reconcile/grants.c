@@ -283,13 +283,6 @@ struct claim_list {
     size_t count, cap;
 };
 
-/* Once its record is tracked, the pool counts its IPUs as taken; the claim is removed when the job is
- * reconciled. In between it must not count twice. */
-static bool is_served(const struct reconciler *r, const struct claim_cache *claim)
-{
-    return claim->record && pool_reserves(r->pool, claim->record);
-}
-
 static void add_claims(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
@@ -299,7 +292,7 @@ static void add_claims(const struct reconciler *r, struct job_cache *cache, stru
         return;
     find_eligible(r, job, cache);
     for (size_t i = 0; i < cache->claim_count; i++) {
-        if (is_served(r, &cache->claims[i]))
+        if (claim_is_served(r, &cache->claims[i]))
             continue;
         if (list->count == list->cap) {
             list->cap = list->cap ? 2 * list->cap : 64;
@@ -437,47 +430,4 @@ void grants_refresh(struct reconciler *r)
     for (size_t i = 0; i < ipu_queue.controller_states.count; i++)
         offers_note_wanted(r, &ipu_queue.controller_states.details[i].offers);
     ipu_queue_release(&ipu_queue);
-}
-
-/* ---- the page /queue ---- */
-
-static cJSON *print_claim(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
-{
-    const struct claim *claim = &ipu_queue->claims.items[i];
-    const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
-    cJSON *out = json_object();
-    char created[TIMEFMT_RFC3339_SIZE];
-    struct claim_wait wait;
-
-    ipu_queue_explain(r, ipu_queue, i, &wait);
-    json_put_str(out, "job", claim->job);
-    json_put_i64(out, "instance", claim->instance);
-    json_put_i64(out, "ipus", claim->size);
-    json_put_i64(out, "priority", claim->priority);
-    json_put_str(out, "created", timefmt_rfc3339(claim->created_s, created));
-    json_put_str(out, "state",
-                 verdict->controller >= 0 ? "Granted"
-                 : claim->is_ready        ? "Waiting"
-                                          : "ValidatingTemplate");
-    json_put_str(out, "reason", wait.reason);
-    json_put_str(out, "message", wait.text);
-    json_put_str(out, "controller",
-                 verdict->controller >= 0 ? ipu_queue->controller_states.items[verdict->controller].name
-                                          : wait.controller);
-    if (wait.position)
-        json_put_i64(out, "position", wait.position);
-    claim_wait_release(&wait);
-    return out;
-}
-
-cJSON *grants_print(const struct reconciler *r)
-{
-    struct ipu_queue ipu_queue = {0};
-    cJSON *out = json_object(), *list = json_put_array(out, "queue");
-
-    ipu_queue_build(r, &ipu_queue);
-    for (size_t i = 0; i < ipu_queue.claims.count; i++)
-        json_push_take(list, print_claim(r, &ipu_queue, i));
-    ipu_queue_release(&ipu_queue);
-    return out;
 }

@@ -7,5 +7,3 @@
 void grants_refresh(struct reconciler *r);
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache,
                 const struct plan *plan);
-cJSON *
-grants_print(const struct reconciler *r); /* the whole queue, the next to be granted first; caller frees */

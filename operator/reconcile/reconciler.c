@@ -181,17 +181,14 @@ void reconciler_free(struct reconciler *r)
     map_release(&r->confirmed_gone);
     map_release(&r->executions);
     dry_run_cache_release(&r->dry_run_cache);
+    for (size_t i = 0; i < PAGE_LISTS; i++)
+        page_snapshot_release(&r->snapshots[i]);
     mem_free(r);
 }
 
 uint32_t reconciler_largest_partition(const struct reconciler *r)
 {
     return pool_largest_partition(r->pool);
-}
-
-cJSON *reconciler_queue(const struct reconciler *r)
-{
-    return grants_print(r);
 }
 
 bool reconciler_is_synced(const struct reconciler *r)

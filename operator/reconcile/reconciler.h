@@ -17,8 +17,6 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
                                   const struct reconciler_options *options);
 void reconciler_free(struct reconciler *reconciler);
 void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: no request may be sent any more */
-/* All instances that wait for IPUs, as {"queue": [...]}, the next to be granted first. Caller frees. */
-struct cJSON *reconciler_queue(const struct reconciler *reconciler);
 /* As pool_largest_partition. */
 uint32_t reconciler_largest_partition(const struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);

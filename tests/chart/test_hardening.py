@@ -24,7 +24,7 @@ LEFT_TO_THE_CLUSTER = {
 def rules(objects):
     """What the operator's roles allow, as (where, group, resource, verb)."""
     return {(thing["metadata"].get("namespace"), group, resource, verb)
-            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and not re.search("-ipujobs-|-metrics-reader|-crd$", name)
+            for (kind, name), thing in objects.items() if kind in ("Role", "ClusterRole") and not re.search("-ipujobs-|-(metrics|pages)-reader|-crd$", name)
             for rule in thing["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
             for verb in rule["verbs"]}
 

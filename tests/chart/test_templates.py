@@ -64,6 +64,7 @@ def test_defaults_install_the_operator_alone(render):
         ("Service", "ipu-operator-vipu-proxy"),
         ("Service", "ipu-operator-controller-manager-metrics"),
         ("ClusterRole", "ipus-ipu-operator-metrics-reader"),
+        ("ClusterRole", "ipus-ipu-operator-pages-reader"),
         ("ClusterRole", "ipus-ipu-operator-controller-metrics"),
         ("ClusterRoleBinding", "ipus-ipu-operator-controller-metrics"),
         ("ClusterRole", "ipus-ipu-operator-controller"),
@@ -272,7 +273,8 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
         if kind not in ("ClusterRole", "Role"):
             continue
         for rule in thing["rules"]:
-            if rule.get("nonResourceURLs") == ["/metrics"]:
+            if "nonResourceURLs" in rule:
+                assert set(rule["nonResourceURLs"]) <= {"/metrics", "/queue", "/controllers", "/partitions"}
                 continue
             assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
             assert "pods/exec" not in rule["resources"]

@@ -53,7 +53,8 @@ END
 EXAMPLES = kube.ROOT / "deploy" / "examples"
 VIPU = "vipu"  # the namespace of a V-IPU controller that is no part of the release
 MADE = ["namespace/vipu", "namespace/research", "namespace/research-ipus", "namespace/monitoring",
-        "clusterrolebinding/prometheus-reads-ipus", "clusterrolebinding/ipu-operator-metrics-reader"]
+        "clusterrolebinding/prometheus-reads-ipus", "clusterrolebinding/ipu-operator-metrics-reader",
+        "clusterrolebinding/ops-reads-ipus"]
 
 
 def follow(types, page, place, known=()):

@@ -1,8 +1,10 @@
 """kubectl and deploy/cluster for tests, and waiting for what they do. Nothing here sleeps for a fixed time: a
 condition is asked again until it holds or its deadline has passed."""
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -79,6 +81,19 @@ class Kubectl:
         """kubectl as a process that goes on; its output is a pipe."""
         return subprocess.Popen([self.program, "-n", self.namespace, *words], env=self._env, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    @contextlib.contextmanager
+    def forward(self, what, port):
+        """The address at which a port of a pod answers meanwhile."""
+        tunnel = self.start("port-forward", what, f":{port}")
+        try:
+            begin = tunnel.stdout.readline()
+            found = re.search(r"127\.0\.0\.1:(\d+)", begin)
+            yield f"http://127.0.0.1:{found[1]}" if found else "http://127.0.0.1:1"
+        finally:
+            tunnel.kill()
+            tunnel.wait()
+            tunnel.stdout.close()
 
 
 class Changes:

@@ -3,12 +3,14 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
-static void put_usage(cJSON *out, const char *name, int64_t used, int64_t available)
+/* Returns "used". */
+static cJSON *put_usage(cJSON *out, const char *name, int64_t used, int64_t available)
 {
     cJSON *item = json_put_object(out, name);
+    cJSON *number = json_put_i64(item, "used", used);
 
-    json_put_i64(item, "used", used);
     json_put_i64(item, "available", available);
+    return number;
 }
 
 static int64_t available(const struct reconciler *r)
@@ -28,17 +30,24 @@ cJSON *usage_stats(const struct reconciler *r)
 {
     int64_t free_ipus = available(r), total = 0;
     cJSON *out = json_object();
+    struct map namespaces = {
+        0}; /* name -> "used" of its member: anyone may ask, so each record costs little */
 
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
-        int64_t used = json_i64(cJSON_GetObjectItemCaseSensitive(out, record->job_ns), "used", 0);
+        cJSON *used;
 
         if (record->spent_s || record_is_ownerless(record))
             continue;
-        json_drop(out, record->job_ns);
-        put_usage(out, record->job_ns, used + record->size, free_ipus);
+        used = map_get(&namespaces, record->job_ns);
+        if (!used) {
+            used = put_usage(out, record->job_ns, 0, free_ipus);
+            map_set(&namespaces, record->job_ns, used);
+        }
+        cJSON_SetNumberValue(used, used->valuedouble + record->size);
         total += record->size;
     }
+    map_release(&namespaces);
     put_usage(out, "total", total, free_ipus);
     return out;
 }
@@ -89,20 +98,32 @@ static void put_trouble(cJSON *item, const struct pool_controller *controller, i
     json_put_i64(item, "downSeconds", (now_ms - controller->trouble_since_ms) / 1000);
 }
 
-cJSON *usage_controllers(const struct reconciler *r)
+/* In the order of the configuration. */
+void usage_list_controllers(const void *ctx, struct page_snapshot *ret)
 {
-    cJSON *out = json_object(), *list = json_put_array(out, "controllers");
+    const struct reconciler *r = ctx;
 
-    for (size_t i = 0; i < pool_count(r->pool); i++) {
-        const struct pool_controller *controller = pool_controller(r->pool, i);
-        cJSON *item = json_push_take(list, json_object());
+    for (size_t i = 0; i < pool_count(r->pool); i++)
+        page_snapshot_add(ret, &(struct page_place){{i}, ""});
+}
 
-        json_put_str(item, "name", controller->config->name);
-        json_put_bool(item, "up", controller->is_known);
-        if (controller->is_known)
-            put_room(item, r, i);
-        else
-            put_trouble(item, controller, loop_now_ms(r->loop));
-    }
-    return out;
+static cJSON *print_controller(void *ctx, const struct page_place *place)
+{
+    const struct reconciler *r = ctx;
+    const struct pool_controller *controller = pool_controller(r->pool, place->ranks[0]);
+    cJSON *item = json_object();
+
+    json_put_str(item, "name", controller->config->name);
+    json_put_bool(item, "up", controller->is_known);
+    if (controller->is_known)
+        put_room(item, r, place->ranks[0]);
+    else
+        put_trouble(item, controller, loop_now_ms(r->loop));
+    return item;
+}
+
+void usage_print_controllers(struct reconciler *r, const struct page_snapshot *snapshot,
+                             const struct page_request *request, cJSON *out)
+{
+    page_snapshot_print(snapshot, PAGE_CONTROLLERS, request, print_controller, r, out);
 }

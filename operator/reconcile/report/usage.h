@@ -4,16 +4,18 @@
 
 #include <stdint.h>
 
-#include "base/doc/json.h"
+#include "operator/api/page.h"
 
 struct reconciler;
 
 /* {"<namespace>": {"used": n, "available": n}, ..., "total": {...}}; available is the same everywhere,
  * because namespaces have no quota of IPUs. Caller frees. */
 cJSON *usage_stats(const struct reconciler *reconciler);
+void usage_list_controllers(const void *reconciler, struct page_snapshot *ret);
 /* {"controllers": [{"name": "host:port", "up": true, "ipus": n, "freeIpus": n, "largestPartition": n},
- * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}. Caller frees. */
-cJSON *usage_controllers(const struct reconciler *reconciler);
+ * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}: the list /controllers. */
+void usage_print_controllers(struct reconciler *reconciler, const struct page_snapshot *snapshot,
+                             const struct page_request *request, cJSON *out);
 /* How many more partitions of this size could be created now: {"available": true when a V-IPU controller
  * answers, "numOfPartitions": n, "message": "" or the error, "largestPartition": n IPUs}. Caller frees. */
 cJSON *usage_query(const struct reconciler *reconciler, uint32_t size);

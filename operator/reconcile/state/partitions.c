@@ -38,3 +38,8 @@ struct pod_vipu_credentials vipu_access(const struct reconciler *r, const char *
                                          .key = c->controller_secret->job_key,
                                          .ca_pem = c->config->tls ? c->controller_secret->ca_pem : NULL};
 }
+
+bool claim_is_served(const struct reconciler *r, const struct claim_cache *claim)
+{
+    return claim->record && pool_reserves(r->pool, claim->record);
+}

@@ -5,6 +5,7 @@
 #include "base/io/loop.h"
 #include "operator/api/observed/node.h"
 #include "operator/api/observed/owned.h"
+#include "operator/api/page.h"
 #include "operator/api/pod/pod_secrets.h"
 #include "operator/kube/client/client.h"
 #include "operator/kube/events/events.h"
@@ -48,8 +49,9 @@ struct reconciler {
     struct dry_run_cache dry_run_cache;
     struct loop_timer due;                    /* keys or the claims are due */
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */
-    bool claims_changed;     /* a claim, a controller's free IPUs or the nodes have changed */
-    int64_t claims_due_ms;   /* not before then: all claims are evaluated together, not with each change */
+    bool claims_changed;   /* a claim, a controller's free IPUs or the nodes have changed */
+    int64_t claims_due_ms; /* not before then: all claims are evaluated together, not with each change */
+    struct page_snapshot snapshots[PAGE_LISTS];
     bool all_seen;           /* every job has been reconciled once since the start */
     bool all_validated;      /* and the API server has reported the priority of each job's pods */
     uint64_t first_arrivals; /* value of arrivals by then */

@@ -10,8 +10,7 @@
 
 struct auth_filter {
     struct kube *kube;
-    void (*handler)(void *ctx, struct http_server_request *request);
-    void *ctx;
+    struct auth_filter_handler handler;
     struct authz_cache cache;
     struct pending_request *pending;
     unsigned pending_count;
@@ -23,7 +22,8 @@ struct pending_request {
     struct pending_request *next, **link; /* in the list of all */
     struct http_server_request *request;
     struct authz_digest digest;
-    char *path;
+    const char *method; /* a constant of the server */
+    char *path, *query;
     struct kube_call *call;
 };
 
@@ -35,17 +35,21 @@ static void pending_request_free(struct pending_request *pending)
     pending->auth_filter->pending_count--;
     kube_cancel(pending->call);
     mem_free(pending->path);
+    mem_free(pending->query);
     mem_free(pending);
 }
 
 static struct pending_request *pending_request_new(struct auth_filter *filter,
-                                                   struct http_server_request *request, const char *path)
+                                                   struct http_server_request *request,
+                                                   const struct http_server_request_info *view)
 {
     struct pending_request *pending = NEW(struct pending_request);
 
     pending->auth_filter = filter;
     pending->request = request;
-    pending->path = mem_strdup(path);
+    pending->method = view->method;
+    pending->path = mem_strdup(view->path);
+    pending->query = mem_strdup(view->query);
     pending->next = filter->pending;
     pending->link = &filter->pending;
     if (pending->next)
@@ -55,16 +59,17 @@ static struct pending_request *pending_request_new(struct auth_filter *filter,
     return pending;
 }
 
-static void reply(struct auth_filter *filter, struct http_server_request *request, enum authz_verdict verdict)
+static void reply(struct auth_filter *filter, struct http_server_request *request,
+                  const struct http_server_request_info *view, enum authz_verdict verdict)
 {
     switch (verdict) {
     case AUTHZ_ALLOWED:
-        filter->handler(filter->ctx, request);
+        filter->handler.fn(filter->handler.ctx, request, view);
         break;
     case AUTHZ_FORBIDDEN:
-        http_server_replyf(
-            request, 403,
-            "forbidden: bind this account to the ClusterRole labeled component=metrics-reader\n");
+        http_server_replyf(request, 403,
+                           "forbidden: bind this account to the ClusterRole labeled component=%s-reader\n",
+                           str_eq(view->path, "/metrics") ? "metrics" : "pages");
         break;
     case AUTHZ_UNAUTHENTICATED:
         http_server_replyf(request, 401,
@@ -80,11 +85,15 @@ static void finish_request(struct pending_request *pending, enum authz_verdict v
 {
     struct auth_filter *filter = pending->auth_filter;
     struct http_server_request *request = pending->request;
+    AUTO(mem) char *path = TAKE(pending->path);
+    AUTO(mem) char *query = TAKE(pending->query);
+    const struct http_server_request_info view = {
+        .method = pending->method, .path = path, .query = query, .authorization = ""};
 
     if (verdict != AUTHZ_UNKNOWN)
         authz_cache_put(&filter->cache, &pending->digest, verdict, loop_clock_ms());
     pending_request_free(pending);
-    reply(filter, request, verdict);
+    reply(filter, request, &view, verdict);
 }
 
 /* True if there is no usable response; logs the cause for the admin. */
@@ -92,7 +101,7 @@ static bool log_if_no_response(const struct kube_response *res)
 {
     if (res->err.kind == ERR_NONE && res->body)
         return false;
-    log_warn("cannot check the authorization for /metrics", KV("cause", res->err.msg));
+    log_warn("cannot check the authorization of a client", KV("cause", res->err.msg));
     return true;
 }
 
@@ -147,14 +156,14 @@ void auth_filter_handle(void *ctx, struct http_server_request *request,
     struct pending_request *pending;
 
     if (known != AUTHZ_UNKNOWN) {
-        reply(filter, request, known);
+        reply(filter, request, view, known);
         return;
     }
     if (filter->pending_count >= AUTH_FILTER_REVIEWS_MAX) {
         http_server_replyf(request, 429, "too many authorization requests in progress; retry later\n");
         return;
     }
-    pending = pending_request_new(filter, request, view->path);
+    pending = pending_request_new(filter, request, view);
     pending->digest = digest;
     send_review(pending, &KUBE_TOKEN_REVIEWS, authz_token_review(token), on_token_review);
 }
@@ -168,16 +177,16 @@ void auth_filter_cancel(void *ctx, struct http_server_request *request)
         pending = pending->next;
     if (pending)
         pending_request_free(pending);
+    else
+        filter->handler.cancel(filter->handler.ctx, request);
 }
 
-struct auth_filter *
-auth_filter_new(struct kube *kube, void (*handler)(void *ctx, struct http_server_request *request), void *ctx)
+struct auth_filter *auth_filter_new(struct kube *kube, const struct auth_filter_handler *handler)
 {
     struct auth_filter *filter = NEW(struct auth_filter);
 
     filter->kube = kube;
-    filter->handler = handler;
-    filter->ctx = ctx;
+    filter->handler = *handler;
     return filter;
 }
 

@@ -9,11 +9,16 @@ struct kube;
 
 #define AUTH_FILTER_REVIEWS_MAX 8u /* requests with reviews in progress */
 
-/* `kube` may have no write gate: replicas that do not lead answer too. `handler` answers authorized requests.
- */
-struct auth_filter *auth_filter_new(struct kube *kube,
-                                    void (*handler)(void *ctx, struct http_server_request *request),
-                                    void *ctx);
+/* Answers authorized requests, now or later; `cancel` as in http_server_route. The view has method, path and
+ * query of the request alone. */
+struct auth_filter_handler {
+    http_server_handler_fn fn;
+    http_server_cancel_fn cancel;
+    void *ctx;
+};
+
+/* `kube` may have no write gate: replicas that do not lead answer too. */
+struct auth_filter *auth_filter_new(struct kube *kube, const struct auth_filter_handler *handler);
 void auth_filter_free(struct auth_filter *filter); /* after the server is freed */
 /* A http_server_handler_fn and a http_server_cancel_fn; ctx is the filter. */
 void auth_filter_handle(void *ctx, struct http_server_request *request,

@@ -9,14 +9,16 @@
 #include "operator/kube/client/client.h"
 #include "operator/serve/certificates/certificate.h"
 #include "operator/serve/metrics/auth_filter.h"
+#include "operator/serve/pages/pages.h"
 
+#define METRICS "/metrics"
 #define FILE_MAX_BYTES ((size_t)256 * 1024)
 #define RELOAD_MS 10000 /* kubelets need longer until a changed Secret shows in a pod */
 
 struct metrics_server {
     struct loop *loop;
     struct metrics_server_options options;
-    struct http_server_route routes[2]; /* the last one ends the list */
+    struct http_server_route routes[1 + PAGE_LISTS + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct auth_filter *auth_filter;
     struct certificate served;
@@ -29,13 +31,24 @@ static int64_t now_s(void)
     return loop_unix_micros() / 1000000;
 }
 
-static void serve_metrics(void *ctx, struct http_server_request *request)
+static void serve(void *ctx, struct http_server_request *request, const struct http_server_request_info *view)
 {
     struct metrics_server *server = ctx;
     AUTO(str) struct str text = {0};
 
+    if (!str_eq(view->path, METRICS)) {
+        pages_serve_list(server->options.pages, request, view);
+        return;
+    }
     server->options.metrics(server->options.ctx, &text);
     http_server_reply(request, 200, OPENMETRICS_CONTENT_TYPE, str_slice(&text));
+}
+
+static void cancel(void *ctx, struct http_server_request *request)
+{
+    struct metrics_server *server = ctx;
+
+    pages_cancel(server->options.pages, request);
 }
 
 /* ---- the certificate ---- */
@@ -122,6 +135,7 @@ static bool open_server(struct metrics_server *server, struct err *err)
                         &(struct http_server_options){
                             .port = server->options.port,
                             .routes = server->routes,
+                            .connections_per_peer = PAGES_CONNECTIONS_PER_PEER,
                             .tls = &(struct http_server_tls){server->served.cert, server->served.key}},
                         err);
     return server->http_server != NULL;
@@ -134,9 +148,13 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
 
     server->loop = kube_loop(kube);
     server->options = *options;
-    server->auth_filter = auth_filter_new(kube, serve_metrics, server);
-    server->routes[0] = (struct http_server_route){
-        .path = "/metrics", .fn = auth_filter_handle, .gone = auth_filter_cancel, .ctx = server->auth_filter};
+    server->auth_filter = auth_filter_new(kube, &(struct auth_filter_handler){serve, cancel, server});
+    for (size_t i = 0; i <= PAGE_LISTS; i++)
+        server->routes[i] =
+            (struct http_server_route){.path = i ? page_list_path((enum page_list)(i - 1)) : METRICS,
+                                       .fn = auth_filter_handle,
+                                       .gone = auth_filter_cancel,
+                                       .ctx = server->auth_filter};
     if (!open_server(server, err)) {
         err_wrap(err, "cannot serve /metrics");
         metrics_server_free(server);

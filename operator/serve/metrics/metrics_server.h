@@ -1,5 +1,6 @@
-/* Serves /metrics with TLS to authorized clients (auth_filter.h). The certificate is generated and renewed by
- * this process, or read from a directory and reloaded when its files change. */
+/* Serves /metrics, and the pages that name jobs, with TLS to authorized clients (auth_filter.h). The
+ * certificate is generated and renewed by this process, or read from a directory and reloaded when its files
+ * change. */
 #pragma once
 
 #include <stdint.h>
@@ -9,12 +10,14 @@
 
 struct kube;
 struct metrics_server;
+struct pages;
 
 struct metrics_server_options {
     uint16_t port;
     const struct strv *names;   /* by which it is reached, for its own certificate; must outlive it */
     const char *certificate_in; /* folder with tls.crt and tls.key; NULL: its own; must outlive it */
     void (*metrics)(void *ctx, struct str *out);
+    struct pages *pages; /* whose documents are served here as well; must outlive it */
     void *ctx;
 };
 

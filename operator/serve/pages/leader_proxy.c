@@ -1,11 +1,14 @@
 #include "operator/serve/pages/leader_proxy.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/http/http_client.h"
 
 #define TIMEOUT_MS 3000
 #define ANSWER_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define MARK "from=standby"
+#define BEARER "Bearer "
 
 struct leader_proxy {
     struct http_client *http;
@@ -81,20 +84,41 @@ void leader_proxy_free(struct leader_proxy *proxy)
     mem_free(proxy);
 }
 
-void leader_proxy_forward(struct leader_proxy *proxy, struct http_server_request *request,
-                          const struct http_server_request_info *view, const char *leader)
+/* The server has decoded it. */
+static void add_query(const char *query, struct str *url)
 {
-    AUTO(mem) char *url = mem_printf("http://%s%s?" MARK, leader, view->path);
+    AUTO(strv) struct strv words = {0};
+
+    strv_split(query, '&', &words);
+    for (size_t i = 0; i < words.count; i++) {
+        char *value = strchr(words.items[i], '=');
+
+        if (value)
+            *value++ = '\0';
+        (void)str_addc(url, '&');
+        http_add_escaped(url, words.items[i]);
+        (void)str_adds(url, value ? "=" : "");
+        http_add_escaped(url, value ? value : "");
+    }
+}
+
+void leader_proxy_forward(struct leader_proxy *proxy, struct http_server_request *request,
+                          const struct http_server_request_info *view, const struct leader_endpoint *leader)
+{
+    AUTO(str) struct str url = {0};
     struct proxied_request *proxied_request;
 
     if (proxy->count >= LEADER_PROXY_REQUESTS_MAX) {
         http_server_replyf(request, 429, "too many requests; retry later\n");
         return;
     }
+    (void)str_addf(&url, "http://%s%s?" MARK, leader->address, view->path);
+    add_query(view->query, &url);
     proxied_request = proxied_request_new(proxy, request);
     proxied_request->call = http_send(
         proxy->http, &(struct http_request){.method = view->method,
-                                            .url = url,
+                                            .url = str_text(&url),
+                                            .bearer_token = leader->key,
                                             .content_type = view->body.len ? "application/json" : NULL,
                                             .body = view->body,
                                             .timeout_ms = TIMEOUT_MS,
@@ -117,5 +141,19 @@ void leader_proxy_cancel(struct leader_proxy *proxy, struct http_server_request 
 
 bool leader_proxy_is_forwarded(const struct http_server_request_info *view)
 {
-    return str_eq(view->query, MARK);
+    return str_has_prefix(view->query, MARK);
+}
+
+/* Every byte is compared, so that the time does not tell how many are right. */
+bool leader_proxy_is_trusted(const struct http_server_request_info *view, const char *key)
+{
+    const char *given = view->authorization;
+    size_t len = key ? strlen(key) : 0;
+    unsigned differs = 0;
+
+    if (!len || !str_has_prefix(given, BEARER) || strlen(given) != strlen(BEARER) + len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        differs |= (unsigned char)given[strlen(BEARER) + i] ^ (unsigned char)key[i];
+    return differs == 0;
 }

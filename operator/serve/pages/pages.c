@@ -8,11 +8,11 @@
 #include "base/http/http_server.h"
 #include "operator/serve/pages/leader_proxy.h"
 
-enum { PAGES = 10, QUERY_MAX = 1024, WORD_MAX = 16 };
+enum { PAGES = 7, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
-    struct http_server_route routes[PAGES + 1]; /* the last one ends the list */
+    struct http_server_route routes[PAGE_LISTS + PAGES + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct leader_proxy *leader_proxy;
 };
@@ -45,11 +45,10 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
 {
     AUTO(json) cJSON *body = body_take;
     AUTO(mem) char *text = NULL;
-    const char *leader =
-        body || leader_proxy_is_forwarded(view) ? NULL : pages->options.leader(pages->options.ctx);
+    struct leader_endpoint leader;
 
-    if (leader) {
-        leader_proxy_forward(pages->leader_proxy, request, view, leader);
+    if (!body && !leader_proxy_is_forwarded(view) && pages->options.leader(pages->options.ctx, &leader)) {
+        leader_proxy_forward(pages->leader_proxy, request, view, &leader);
         return;
     }
     if (!body) {
@@ -61,23 +60,51 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
     http_server_reply(request, 200, "application/json", slice_of(text));
 }
 
-/* One of the leader's documents, by its path. */
-static void on_document(void *ctx, struct http_server_request *request,
-                        const struct http_server_request_info *view)
+void pages_serve_list(struct pages *pages, struct http_server_request *request,
+                      const struct http_server_request_info *view)
+{
+    AUTO(page_request) struct page_request page = {0};
+    struct err err;
+    enum page_list list = 0;
+
+    if (!page_request_read(view->query, &page, &err)) {
+        http_server_replyf(request, 400, "%s\n", err.msg);
+        return;
+    }
+    while (!str_eq(view->path, page_list_path(list)))
+        list++;
+    reply_json(pages, request, view, pages->options.list(pages->options.ctx, list, &page));
+}
+
+static bool has_leaders_key(const struct pages *pages, const struct http_server_request_info *view)
+{
+    struct leader_endpoint leader;
+    bool is_other = pages->options.leader(pages->options.ctx, &leader);
+
+    return leader_proxy_is_trusted(view, is_other ? leader.key : pages->options.key);
+}
+
+/* In the clear, no token is asked for that others could read. Who can reach the loopback address of a pod may
+ * forward its ports or start programs in it, or is on its node. */
+static void on_list(void *ctx, struct http_server_request *request,
+                    const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
-    const struct pages_options *options = &pages->options;
-    const struct {
-        const char *path;
-        cJSON *(*get)(void *ctx);
-    } documents[] = {{"/queue", options->queue},
-                     {"/controllers", options->controllers},
-                     {"/partitions", options->partitions},
-                     {"/stats", options->stats}};
 
-    for (size_t i = 0; i < COUNT_OF(documents); i++)
-        if (str_eq(view->path, documents[i].path))
-            reply_json(pages, request, view, documents[i].get(options->ctx));
+    if (view->is_local || has_leaders_key(pages, view))
+        pages_serve_list(pages, request, view);
+    else
+        http_server_replyf(request, 403,
+                           "only local connections may read this page here; use kubectl port-forward, or the "
+                           "metrics port with TLS and a token\n");
+}
+
+static void on_stats(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
+{
+    struct pages *pages = ctx;
+
+    reply_json(pages, request, view, pages->options.stats(pages->options.ctx));
 }
 
 /* {"size": N} */
@@ -142,8 +169,11 @@ static void on_log_level(void *ctx, struct http_server_request *request,
 
 static void on_gone(void *ctx, struct http_server_request *request)
 {
-    struct pages *pages = ctx;
+    pages_cancel(ctx, request);
+}
 
+void pages_cancel(struct pages *pages, struct http_server_request *request)
+{
     leader_proxy_cancel(pages->leader_proxy, request);
 }
 
@@ -155,32 +185,33 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
         const char *methods;
         size_t max_body;
     } rows[PAGES] = {
-        {"/healthz", on_healthz, NULL, 0},
-        {"/readyz", on_readyz, NULL, 0},
-        {"/queue", on_document, NULL, 0},
-        {"/health", on_healthz, NULL, 0},
-        {"/controllers", on_document, NULL, 0},
-        {"/partitions", on_document, NULL, 0},
-        {"/stats", on_document, NULL, 0},
-        {"/query", on_query, "POST", QUERY_MAX},
-        {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
+        {"/healthz", on_healthz, NULL, 0},       {"/readyz", on_readyz, NULL, 0},
+        {"/health", on_healthz, NULL, 0},        {"/stats", on_stats, NULL, 0},
+        {"/query", on_query, "POST", QUERY_MAX}, {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
         {"/metrics", on_metrics, NULL, 0},
     };
     struct pages *pages = NEW(struct pages);
     size_t count = options->metrics ? PAGES : PAGES - 1; /* the last one is theirs */
 
     pages->options = *options;
+    for (enum page_list list = 0; list < PAGE_LISTS; list++)
+        pages->routes[list] = (struct http_server_route){
+            .path = page_list_path(list), .fn = on_list, .gone = on_gone, .ctx = pages};
     for (size_t i = 0; i < count; i++)
-        pages->routes[i] = (struct http_server_route){.path = rows[i].path,
-                                                      .fn = rows[i].fn,
-                                                      .gone = on_gone,
-                                                      .ctx = pages,
-                                                      .methods = rows[i].methods,
-                                                      .max_body = rows[i].max_body};
+        pages->routes[PAGE_LISTS + i] = (struct http_server_route){.path = rows[i].path,
+                                                                   .fn = rows[i].fn,
+                                                                   .gone = on_gone,
+                                                                   .ctx = pages,
+                                                                   .methods = rows[i].methods,
+                                                                   .max_body = rows[i].max_body};
     pages->leader_proxy = leader_proxy_new(loop, err);
     if (pages->leader_proxy)
-        pages->http_server = http_server_new(
-            loop, &(struct http_server_options){.port = options->port, .routes = pages->routes}, err);
+        pages->http_server =
+            http_server_new(loop,
+                            &(struct http_server_options){.port = options->port,
+                                                          .routes = pages->routes,
+                                                          .connections_per_peer = PAGES_CONNECTIONS_PER_PEER},
+                            err);
     if (!pages->http_server) {
         pages_free(pages);
         return NULL;

@@ -3,13 +3,16 @@
  * - for an admin: /queue (instances that wait for IPUs), /controllers (V-IPU controllers and their state),
  *   /partitions, and /loglevel, which PUT changes;
  * - the read-only pages of the vendor's V-IPU proxy: /health, /stats, /query;
- * - /metrics, unless it requires authorization. */
+ * - /metrics, unless it requires authorization.
+ * Pages that name jobs are for local connections; the metrics server serves them to others. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "base/doc/json.h"
+#include "base/http/http_server.h"
+#include "operator/api/page.h"
+#include "operator/serve/pages/leader_proxy.h"
 
 struct loop;
 struct pages;
@@ -23,17 +26,21 @@ struct pages_options {
     /* An addition to the body of /readyz; NULL: none. Owned by the caller. */
     char *(*remark)(void *ctx);
     /* JSON, owned by the caller; NULL: this process does not lead, and does not know. */
-    cJSON *(*queue)(void *ctx);
-    cJSON *(*controllers)(void *ctx);          /* likewise */
-    cJSON *(*partitions)(void *ctx);           /* likewise */
-    cJSON *(*stats)(void *ctx);                /* likewise */
+    cJSON *(*stats)(void *ctx);
     cJSON *(*query)(void *ctx, uint32_t size); /* likewise: a size of partitions, in IPUs */
-    /* "host:port" of the leader's endpoints; NULL: this process, or unknown. */
-    const char *(*leader)(void *ctx);
+    cJSON *(*list)(void *ctx, enum page_list list, const struct page_request *request); /* likewise */
+    bool (*leader)(void *ctx, struct leader_endpoint *ret); /* false: this process, or unknown */
+    const char *key; /* of this process as the leader: who shows it may read the lists; must outlive it */
     void (*metrics)(void *ctx, struct str *out); /* NULL: not served here */
     void *ctx;
 };
 
+enum { PAGES_CONNECTIONS_PER_PEER = 16 };
+
+/* Answers an authorized request for one of the lists (page_list_path), now or later. */
+void pages_serve_list(struct pages *pages, struct http_server_request *request,
+                      const struct http_server_request_info *view);
+void pages_cancel(struct pages *pages, struct http_server_request *request); /* it left */
 MUST_USE struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err);
 uint16_t pages_port(const struct pages *pages);
 void pages_free(struct pages *pages);

@@ -13,6 +13,7 @@ import urllib.request
 from local_cluster.go_programs import PROMQL
 from operator_program import ROOT, Operator
 from pages import metrics
+from ports import own_address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from waiting import DEADLINE_S, until
 
@@ -201,21 +202,51 @@ class SecureMetrics:
         return ssl.get_server_certificate(("localhost", int(self._port)))
 
 
+def status_of(url, token=None):
+    request = urllib.request.Request(url, headers={} if token is None else {"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
 def account(world, name):
     world.api.create("serviceaccounts", world.ns, {"metadata": {"name": name}})
     made = world.api.request("POST", world.api.path("serviceaccounts", world.ns, name, "token"), {"spec": {}})
     return made["status"]["token"]
 
 
-def make_reader(world):
-    """The token of an account that may read the metrics."""
-    (role,) = world.api.list("clusterroles", None, "component=metrics-reader")
+def make_reader(world, what="metrics"):
+    """The token of an account that may read the metrics, or the pages that name jobs."""
+    (role,) = world.api.list("clusterroles", None, f"component={what}-reader")
     world.api.create("clusterrolebindings", None, {
-        "metadata": {"name": f"{world.ns}-reads"},
+        "metadata": {"name": f"{world.ns}-reads-{what}"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]},
-        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": world.ns}]})
-    world.keep(None, lambda: world.api.delete("clusterrolebindings", None, f"{world.ns}-reads"))
-    return account(world, "reader")
+        "subjects": [{"kind": "ServiceAccount", "name": f"{what}-reader", "namespace": world.ns}]})
+    world.keep(None, lambda: world.api.delete("clusterrolebindings", None, f"{world.ns}-reads-{what}"))
+    return account(world, f"{what}-reader")
+
+
+def test_pages_that_name_jobs_ask_who_is_there(world, vipu):
+    """Over TLS by the account, in the clear only from the pod itself."""
+    reader, stranger = make_reader(world, "pages"), account(world, "stranger")
+    operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0")
+    job = world.job("named")
+    job.run_pods(1)
+    page = SecureMetrics(operator)
+    for path in ("/queue", "/controllers", "/partitions"):
+        until(lambda path=path: page.ask(reader, path)[0] == 200, "the binding is in force", tell=world.tell)
+        assert page.ask(path=path)[0] == 401 and page.ask(stranger, path)[0] == 403
+        assert "component=pages-reader" in page.ask(stranger, path)[1]
+    until(lambda: f"{world.ns}/named" in page.ask(reader, "/partitions")[1], "it names the job", tell=world.tell)
+    assert page.ask(reader, "/partitions?limit=x") == (400, "limit must be a number from 1 to 4294967295, got 'x'\n")
+    assert page.ask(reader, "/queue?continue=x")[0] == 400
+    assert page.ask(reader)[0] == 403, "this account may not read the metrics"
+    outside = f"http://{own_address()}:{operator.page('').rpartition(':')[2]}"
+    for path, status in (("/queue", 403), ("/controllers", 403), ("/partitions", 403), ("/stats", 200), ("/health", 200)):
+        assert status_of(outside + path) == status, path
+    assert operator.ask("/partitions")[0] == 200
 
 
 def test_only_readers_read_over_tls(world, vipu):
@@ -239,7 +270,7 @@ def test_only_readers_read_over_tls(world, vipu):
         asked = sent()
         for _ in range(5):
             assert page.ask(stranger)[0] == 403 and page.ask("no.such.token")[0] == 401
-        assert page.ask()[0] == 401 and page.ask(reader, "/queue")[0] == 404 and page.ask(reader, method="DELETE")[0] == 405
+        assert page.ask()[0] == 401 and page.ask(reader, "/queue")[0] == 403 and page.ask(reader, "/stats")[0] == 404 and page.ask(reader, method="DELETE")[0] == 405
         return sent() == asked
 
     until(nobody_is_asked, "answers are remembered, if only for a while", tell=world.tell)
@@ -325,9 +356,15 @@ def test_a_standby_asks_the_leader_what_only_it_knows(world, vipu):
     standby = Operator(world.folder / "second", *leader.flags)
     world.keep(standby.start(), standby.kill)
     until(lambda: standby.ask("/stats") == leader.ask("/stats"), "it knows whom to ask", tell=standby.tail)
-    for page, body in (("/queue", None), ("/query", '{"size": 4}'), ("/query", '{"size": 0}')):
+    for name in ("waits-a", "waits-b"):
+        world.job(name, ipusPerJobInstance="64").wait("Pending")
+    for page, body in (("/queue", None), ("/queue?limit=1", None), ("/queue?limit=x", None), ("/query", '{"size": 4}'), ("/query", '{"size": 0}')):
         # Patience with a slow leader has an end.
         until(lambda page=page, body=body: standby.ask(page, body) == leader.ask(page, body) != (0, ""), page, tell=standby.tail)
+    (_, key) = world.lease()["metadata"]["annotations"]["graphcore.ai/leader-note"].split(" ")
+    for one in (leader, standby):
+        outside = f"http://{own_address()}:{one.page('').rpartition(':')[2]}/controllers"
+        assert [status_of(outside, token) for token in (None, "", key[:-1], key)] == [403, 403, 403, 200]
     assert standby.ask("/stats?from=standby")[0] == 503, "what was handed on once is not handed on again"
     leader.kill()
     assert standby.ask("/stats")[0] == 503

@@ -6,9 +6,10 @@ import subprocess
 
 import operator_program
 import yaml
+from ports import own_address
 from test_admission import NAME, Webhooks
 from waiting import until
-from world import OPERATOR_NS, RECORD, container
+from world import LEASE, OPERATOR_NS, RECORD, container
 
 LOST_LEASE = 1
 
@@ -185,6 +186,26 @@ def test_the_self_check_says_what_is_dead(world, vipu):
     operator.end()
     done = self_check(world, "--seconds", "3", pages=pages)
     assert done.returncode == 1 and re.match("operator: .*connect.*\nV-IPU controllers: .*connect.*\nIPUJobs: ok\n$", done.stdout)
+
+
+def test_the_self_check_in_another_pod_names_one_dead_controller_of_two(world, vipu):
+    """There it reads the key of the page with the controllers' names from the lease."""
+    other = world.make_vipu(name="other")
+    operator = world.start_operator(f"{vipu.address},{other.address}")
+    outside = f"http://{own_address()}:{pages_of(operator).rpartition(':')[2]}"
+
+    def check(*flags):
+        return self_check(world, "--jobs=false", "--operator-namespace", OPERATOR_NS, *flags, pages=outside)
+
+    done = check("--lease-name", LEASE, "--seconds", "60")
+    assert (done.returncode, done.stdout) == (0, "operator: ok\nV-IPU controllers: ok\n")
+    done = check("--lease-name", "missing", "--seconds", "3")
+    assert done.returncode == 1 and 'V-IPU controllers: cannot read the operator\'s lease: ' in done.stdout, done.stdout
+    other.kill()
+    until(lambda: not all(item["up"] for item in json.loads(operator.ask("/controllers")[1])["controllers"]), "one is dead", tell=world.tell)
+    done = check("--lease-name", LEASE, "--seconds", "3")
+    assert done.returncode == 1 and f"V-IPU controllers: {other.address} is not responding" in done.stdout, done.stdout
+    assert vipu.address not in done.stdout
 
 
 def test_the_self_check_asks_both_webhooks(world):

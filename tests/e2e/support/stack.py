@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import kube
@@ -249,11 +250,10 @@ class Stack:
 
     def controllers(self):
         """What the leader knows of V-IPU controllers; the way to it takes a moment after an installation."""
-        path = f"/api/v1/namespaces/{SYSTEM}/services/ipu-operator-vipu-proxy:http/proxy/controllers"
-
         def page():
-            reported = self.system.attempt("get", "--raw", path)
-            return reported.stdout if reported.returncode == 0 else ""
+            with self.system.forward("deployment/ipu-operator", 8081) as url, contextlib.suppress(OSError):
+                return urllib.request.urlopen(f"{url}/controllers", timeout=30).read().decode()
+            return ""
 
         return json.loads(kube.wait_for("the leader tells", page, 90))["controllers"]
 

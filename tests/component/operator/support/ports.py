@@ -21,3 +21,10 @@ def free_port():
             except OSError:
                 continue  # taken
             return port
+
+
+def own_address():
+    """Of this machine, and not of its loopback interface."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.connect(("192.0.2.1", 9))  # sends nothing
+        return one.getsockname()[0]

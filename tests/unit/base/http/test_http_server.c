@@ -13,7 +13,13 @@
 #include "unit/base/http/exchange.h"
 #include "unit/base/http/peer.h"
 
-enum { BIG_BYTES = 3 * 1000 * 1000, BODY_MAX = 200 * 1000, ANSWER_MAX = 1 << 16, CROWD = 300 };
+enum {
+    BIG_BYTES = 3 * 1000 * 1000,
+    BODY_MAX = 200 * 1000,
+    ANSWER_MAX = 1 << 16,
+    CROWD = 300,
+    READERS_MAX = 60
+};
 /* Of ten bodies, nine have room. */
 enum { HOLDERS = 10, HELD_BYTES = 7 * 1000 * 1000 };
 
@@ -558,6 +564,59 @@ TEST_F(bench, b, many_peers_that_read_no_responses_do_not_block_new_ones)
     check_that_it_answers(b);
     crowd_go(&first);
     crowd_go(&second);
+}
+
+static int count_ended(const struct crowd *crowd)
+{
+    int count = 0;
+
+    for (int i = 0; i < CROWD; i++) { /* what has arrived comes first */
+        char bytes[4096];
+        ssize_t got;
+
+        while ((got = recv(crowd->fds[i], bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+            continue;
+        count += got == 0 || errno != EAGAIN;
+    }
+    return count;
+}
+
+static bool most_have_ended(void *ctx)
+{
+    return count_ended(ctx) >= CROWD - READERS_MAX;
+}
+
+/* 300,000 bytes wait for each of them: for so many there is room. */
+TEST_F(bench, b, responses_that_are_not_read_have_a_limit_in_total)
+{
+    static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char *const requests[3] = {request, request, request};
+    struct crowd crowd;
+
+    crowd_come(&crowd, b, requests);
+    exchange_run_until(b->loop, most_have_ended, &crowd);
+    check_that_it_answers(b);
+    crowd_go(&crowd);
+}
+
+TEST_F(bench, b, one_peer_has_few_connections_where_the_server_says_so)
+{
+    static const char *const nothing[3] = {"", "", ""};
+    struct err err;
+    struct crowd crowd;
+
+    http_server_free(b->http_server);
+    b->http_server =
+        http_server_new(b->loop,
+                        &(struct http_server_options){
+                            .address = "127.0.0.1", .routes = routes, .connections_per_peer = READERS_MAX},
+                        &err);
+    CHECK_OK(b->http_server != NULL, err);
+    crowd_come(&crowd, b, nothing);
+    exchange_run_until(b->loop, most_have_ended, &crowd);
+    CHECK_INT_EQ(count_ended(&crowd), CROWD - READERS_MAX);
+    check_that_it_answers(b);
+    crowd_go(&crowd);
 }
 
 struct holder {
