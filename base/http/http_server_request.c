@@ -338,7 +338,7 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
     if (!str_add(&request->body, bytes, len))
         reject(request, 413, "request body too large");
     else
-        http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_BODIES, request->body.len);
+        http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_BODIES, request->body.cap);
     return 0;
 }
 

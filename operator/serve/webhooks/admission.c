@@ -59,7 +59,7 @@ bool admission_read(struct slice body, struct admission *ret, struct err *err)
 
 bool admission_fits(const struct admission *admission, size_t others, struct err *err)
 {
-    return others + admission->cost_bytes <= ADMISSION_MAX_COST_BYTES ||
+    return others == 0 || others + admission->cost_bytes <= ADMISSION_MAX_COST_BYTES ||
            err_set(err, ERR_BUSY, "too many large jobs are being validated; retry later");
 }
 

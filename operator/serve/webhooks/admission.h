@@ -18,9 +18,10 @@
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
 /* Jobs have a thousand or two; a change brings the job twice. */
 #define ADMISSION_MAX_VALUES ((size_t)100 * 1000)
-/* Of all reviews in progress. A tree and the copies that are made of it take some four
- * times as much. It is enough for a thousand usual jobs and two of the largest at a time. */
-#define ADMISSION_MAX_COST_BYTES ((size_t)32 * 1024 * 1024)
+/* Of all reviews in progress; a larger one is reviewed alone. A tree and the copies that are made of it take
+ * some four times as much. It is enough for some hundred usual jobs at a time: more than an API server has in
+ * flight. */
+#define ADMISSION_MAX_COST_BYTES ((size_t)8 * 1024 * 1024)
 
 struct admission {
     cJSON *review;

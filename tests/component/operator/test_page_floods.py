@@ -12,7 +12,7 @@ import urllib.request
 
 import operator_program
 import pytest
-from test_admission import Webhooks
+from test_admission import VALIDATE, Webhooks, job
 from waiting import DEADLINE_S, until
 
 JOBS, INSTANCES = 10, 1_000
@@ -96,25 +96,64 @@ def address_of(operator):
     return host, int(port)
 
 
+def connect(address, text, context):
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one.settimeout(DEADLINE_S)
+    with contextlib.suppress(OSError):  # it has been closed already
+        one.connect(address)
+        one = context.wrap_socket(one) if context else one
+        one.sendall(text)
+    return one
+
+
 @contextlib.contextmanager
 def flood(address, texts, context=None):
-    """So many connections that send this and read nothing."""
-    with contextlib.ExitStack() as stack:
-        sockets = []
-        for text in texts:
-            one = stack.enter_context(socket.socket())
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            one.settimeout(DEADLINE_S)
-            one.connect(address)
-            with contextlib.suppress(OSError):  # it has been closed already
-                if context:
-                    one = stack.enter_context(context.wrap_socket(one))
-                one.sendall(text)
-            sockets.append(one)
-        yield sockets
+    """So many connections that send this, sixteen at a time, and read nothing."""
+    with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(16) as pool:
+        yield [stack.enter_context(one) for one in pool.map(lambda text: connect(address, text, context), texts)]
 
 
 def is_open(one):
     """Without taking what waits in it: the connection's state, as the system tells it."""
     state = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
     return state == 1  # TCP_ESTABLISHED
+
+
+def large_review():
+    """Of the largest size. It has few values: the sanitizer would need more for each than the program does."""
+    spec = {"metadata": {"annotations": {f"a{i}": "x" * 10_000 for i in range(700)}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    request = {"uid": "u", "namespace": "default", "object": job(template=spec)}
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+    return b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (VALIDATE.encode(), len(body), body)
+
+
+def status_of(one):
+    """Of the response; None: the connection was closed."""
+    try:
+        return int(one.recv(12).split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def test_a_flood_of_the_webhooks_costs_little(world, vipu):
+    """Bodies without their end and silent connections; then whole requests, many at a time."""
+    webhooks = Webhooks(world, controllers=vipu.address)
+    try:
+        operator, address = world.operator, ("127.0.0.1", webhooks.port)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        idle, large = forget_peak(operator), large_review()
+
+        def others_are_served():
+            return is_prompt(lambda: operator.health("/healthz")) and is_prompt(lambda: webhooks.verdict(job()))
+
+        with flood(address, [large[:-1]] * 16 + [b""] * CONNECTIONS, context):
+            until(others_are_served, "others are served", tell=operator.tail)
+        with flood(address, [large] * 16, context) as sockets:
+            assert {status_of(one) for one in sockets} <= {200, 429, None}
+            until(others_are_served, "others are served", tell=operator.tail)
+        print("figure: MiB of the operator in a flood of its webhooks:", (peak_bytes(operator) - idle) >> 20)
+        assert peak_bytes(operator) - idle < BOUND_BYTES
+    finally:
+        webhooks.remove()

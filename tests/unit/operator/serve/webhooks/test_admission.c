@@ -111,7 +111,7 @@ static unsigned judged_at_a_time(const char *review)
     return count;
 }
 
-TEST(many_usual_reviews_are_judged_at_a_time_and_a_few_large_ones)
+TEST(many_usual_reviews_are_judged_at_a_time_and_one_large_one)
 {
     AUTO(str) struct str values = {0};
     AUTO(mem) char *large = NULL;
@@ -120,7 +120,7 @@ TEST(many_usual_reviews_are_judged_at_a_time_and_a_few_large_ones)
     for (size_t i = 100; i < ADMISSION_MAX_VALUES; i++)
         str_adds(&values, "1,");
     large = mem_printf(REVIEW("\"object\":{\"spec\":[%s1]}"), str_text(&values));
-    CHECK_INT_EQ(judged_at_a_time(large), 5);
+    CHECK_INT_EQ(judged_at_a_time(large), 1);
 }
 
 TEST(only_a_changed_spec_of_a_living_object_is_judged)
