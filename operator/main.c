@@ -13,6 +13,7 @@
 #include "operator/admin/adopt.h"
 #include "operator/admin/apply_crd.h"
 #include "operator/admin/before_uninstall.h"
+#include "operator/admin/create_vipu_keys.h"
 #include "operator/admin/partitions.h"
 #include "operator/admin/release.h"
 #include "operator/admin/self_check.h"
@@ -422,6 +423,7 @@ static const struct {
     {"adopt", adopt_main},
     {"apply-crd", apply_crd_main},
     {"before-uninstall", before_uninstall_main},
+    {"create-vipu-keys", create_vipu_keys_main},
     {"partitions", partitions_main},
     {"release", release_main},
     {"self-check", self_check_main},

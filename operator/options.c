@@ -20,7 +20,9 @@ static const struct opt ROWS[] = {
     OPT_VALUE(
         "credentials", OPT_STR, AT(credentials), "DIR",
         "Directory with the Secrets of V-IPU controllers, in one subdirectory per Secret: files user-id, "
-        "access-key and ca.crt, and job-user-id and job-access-key for job pods. Reloaded when they change",
+        "access-key, ca.crt, client.crt and client.key, and job-user-id and job-access-key or "
+        "partition-secret "
+        "for job pods. Reloaded when they change",
         .fallback = "/etc/vipu-credentials"),
     OPT_VALUE(
         "namespace", OPT_STR, AT(ns), "NAME",

@@ -58,6 +58,17 @@ bool str_adds(struct str *s, const char *text)
     return str_add(s, text, strlen(text));
 }
 
+bool str_add_hex(struct str *s, const void *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *byte = bytes;
+    bool is_added = true;
+
+    for (size_t i = 0; i < len; i++)
+        is_added = str_addc(s, digits[byte[i] >> 4]) && str_addc(s, digits[byte[i] & 15]);
+    return is_added;
+}
+
 bool str_addc(struct str *s, char c)
 {
     return str_add(s, &c, 1);

@@ -33,6 +33,7 @@ bool slice_eq(struct slice a, const char *text);
 bool str_add(struct str *s, const void *bytes, size_t len);
 bool str_adds(struct str *s, const char *text);
 bool str_addc(struct str *s, char c);
+bool str_add_hex(struct str *s, const void *bytes, size_t len); /* two lower-case digits each */
 bool str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "1 pod", "4 pods"; many is the irregular plural, NULL for one with an "s" added. */
 bool str_add_count(struct str *s, uint64_t count, const char *one, const char *many);

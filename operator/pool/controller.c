@@ -14,6 +14,8 @@
  * before. */
 #define UNSIZED_MS 1000
 #define UNSIZED_MAX 3
+/* What a client without an access key asks for, to see whether it is answered. */
+#define STRANGERS_PARTITION "secure-mode-check"
 /* How soon a changed Secret is noticed, once its files are there. */
 #define SECRET_READ_MS 1000
 
@@ -118,10 +120,53 @@ static void on_not_listed(struct controller *c, const struct vipu_result *result
     plan_poll(c, 0);
 }
 
+/* ---- secure mode ---- */
+
+static void set_security(struct controller *c, enum pool_security security)
+{
+    if (security == POOL_OPEN && c->public.security != POOL_OPEN)
+        log_warn(
+            "V-IPU controller without secure mode: all pods that reach it can use and remove all partitions",
+            KV("controller", c->public.config->name));
+    c->public.security = security;
+}
+
+static void on_stranger_answered(void *ctx, const struct vipu_result *result, struct vipu_status *status)
+{
+    struct controller *c = ctx;
+
+    (void)status;
+    vipu_client_free(TAKE(c->stranger));
+    if (result->err.kind == ERR_DENIED && result->sent)
+        set_security(c, POOL_SECURE);
+    else if (result->sent && !vipu_result_is_unknown(result))
+        set_security(c, POOL_OPEN);
+}
+
+/* A controller that has answered: without a key of ours it is open. With one, it may not even look at it. */
+static void check_security(struct controller *c)
+{
+    if (!c->controller_secret.user_id && !c->controller_secret.cert_file) {
+        set_security(c, POOL_OPEN);
+        return;
+    }
+    if (c->stranger)
+        return;
+    c->stranger = vipu_client_new(
+        c->pool->loop,
+        &(struct vipu_client_options){
+            .endpoint = {.host = c->public.config->host,
+                         .port = c->public.config->port,
+                         .tls = c->public.config->tls,
+                         .ca_file = c->public.config->tls ? c->controller_secret.ca_file : NULL},
+            .default_deadline_ms = POOL_DEADLINE_MS});
+    (void)vipu_get_partition_status(c->stranger, STRANGERS_PARTITION, 0, on_stranger_answered, c);
+}
+
 static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_partitions *list)
 {
     struct controller *c = ctx;
-    bool was_known = c->public.is_known, was_troubled = c->public.trouble != NULL;
+    bool was_known = c->public.is_known, was_troubled = c->public.trouble != NULL, had_listed = c->has_listed;
     uint64_t print;
 
     c->list_call = NULL;
@@ -134,6 +179,8 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->listed = *list;
     *list = (struct vipu_partitions){0};
     c->has_listed = true;
+    if (!had_listed)
+        check_security(c);
     c->public.is_known = c->has_sized;
     c->failures = 0;
     c->trouble_kind = ERR_NONE;
@@ -192,7 +239,9 @@ static void apply_secret(struct controller *c)
         c->client, &(struct vipu_endpoint){.user_id = c->controller_secret.user_id,
                                            .access_key = c->controller_secret.key,
                                            .tls = is_tls,
-                                           .ca_file = is_tls ? c->controller_secret.ca_file : NULL});
+                                           .ca_file = is_tls ? c->controller_secret.ca_file : NULL,
+                                           .cert_file = is_tls ? c->controller_secret.cert_file : NULL,
+                                           .key_file = is_tls ? c->controller_secret.cert_key_file : NULL});
     c->has_credentials = true;
     log_info("V-IPU credentials loaded", KV("controller", c->public.config->name),
              KV("secret", c->public.config->secret));
@@ -333,6 +382,7 @@ void controller_stop(struct controller *c)
         partition_tracker_free(value);
     map_release(&c->trackers);
     vipu_client_free(c->client);
+    vipu_client_free(c->stranger);
     map_release(&c->listed_by_id);
     vipu_partitions_release(&c->listed);
     controller_secret_release(&c->controller_secret);

@@ -19,8 +19,11 @@ static const struct row {
     {ACCESS_USER_ID, offsetof(struct controller_secret, user_id), true},
     {ACCESS_KEY, offsetof(struct controller_secret, key), true},
     {ACCESS_CA, offsetof(struct controller_secret, ca_pem), false},
+    {ACCESS_CERTIFICATE, offsetof(struct controller_secret, cert_pem), false},
+    {ACCESS_CERTIFICATE_KEY, offsetof(struct controller_secret, cert_key_pem), false},
     {ACCESS_JOB_USER_ID, offsetof(struct controller_secret, job_user_id), true},
     {ACCESS_JOB_KEY, offsetof(struct controller_secret, job_key), true},
+    {ACCESS_PARTITION_SECRET, offsetof(struct controller_secret, partition_secret), true},
 };
 
 static char **slot(const struct controller_secret *secret, const struct row *row)
@@ -38,6 +41,8 @@ void controller_secret_release(struct controller_secret *secret)
         mem_free(text);
     }
     mem_free(secret->ca_file);
+    mem_free(secret->cert_file);
+    mem_free(secret->cert_key_file);
     *secret = (struct controller_secret){0};
 }
 
@@ -88,8 +93,12 @@ static void check_pair(const char *id_key, const char *id, const char *key_key, 
 static void check(const struct controller_secret *secret, struct strv *problems)
 {
     check_pair(ACCESS_USER_ID, secret->user_id, ACCESS_KEY, secret->key, problems);
+    check_pair(ACCESS_CERTIFICATE, secret->cert_pem, ACCESS_CERTIFICATE_KEY, secret->cert_key_pem, problems);
     check_pair(ACCESS_JOB_USER_ID, secret->job_user_id, ACCESS_JOB_KEY, secret->job_key, problems);
-    if (!secret->user_id && !secret->ca_pem && !secret->job_user_id)
+    if (secret->job_user_id && secret->partition_secret)
+        strv_push(problems, "Secret has both " ACCESS_JOB_USER_ID " and " ACCESS_PARTITION_SECRET
+                            "; remove one of them");
+    if (!secret->user_id && !secret->ca_pem && !secret->cert_pem && !secret->job_user_id)
         strv_push(problems,
                   "Secret not found, or it has neither " ACCESS_USER_ID " and " ACCESS_KEY " nor " ACCESS_CA);
 }
@@ -110,6 +119,10 @@ bool controller_secret_read(const char *folder, struct controller_secret *ret, s
         return err_set(err, ERR_INVALID, "%s", str_text(&text));
     if (fresh.ca_pem)
         fresh.ca_file = mem_printf("%s/%s", folder, ACCESS_CA);
+    if (fresh.cert_pem) {
+        fresh.cert_file = mem_printf("%s/%s", folder, ACCESS_CERTIFICATE);
+        fresh.cert_key_file = mem_printf("%s/%s", folder, ACCESS_CERTIFICATE_KEY);
+    }
     controller_secret_release(ret);
     *ret = fresh;
     fresh = (struct controller_secret){0};

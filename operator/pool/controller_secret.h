@@ -1,4 +1,5 @@
-/* The Secret of a V-IPU controller: the operator's user, the controller's CA, and the user of job pods. Read
+/* The Secret of a V-IPU controller: the operator's user, the controller's CA, and the user of job pods or
+ * what their partitions' keys are derived from. Read
  * from the files that the Secret is mounted as, one directory each; no other file reads them, nothing of it
  * is ever part of a message, and keys are wiped from memory when they are released. */
 #pragma once
@@ -11,13 +12,18 @@
 #define ACCESS_USER_ID "user-id"
 #define ACCESS_KEY "access-key"
 #define ACCESS_CA "ca.crt"
+#define ACCESS_CERTIFICATE "client.crt"
+#define ACCESS_CERTIFICATE_KEY "client.key"
 #define ACCESS_JOB_USER_ID "job-user-id"
 #define ACCESS_JOB_KEY "job-access-key"
+#define ACCESS_PARTITION_SECRET "partition-secret"
 
 struct controller_secret { /* owned; NULL: not there */
     char *user_id, *key;
-    char *ca_pem, *ca_file; /* both or none */
+    char *ca_pem, *ca_file;                                    /* both or none */
+    char *cert_pem, *cert_file, *cert_key_pem, *cert_key_file; /* the operator's certificate; all or none */
     char *job_user_id, *job_key;
+    char *partition_secret; /* the keys of partitions are derived from it; not together with a job's user */
 };
 
 /* Replaces *ret. ERR_INVALID with everything that is wrong with the Secret; *ret is untouched then. */

@@ -1,5 +1,6 @@
 #include "base/core/backoff.h"
 #include "base/core/mem.h"
+#include "operator/pool/partition_key.h"
 #include "operator/pool/pool_internal.h"
 
 /* An acknowledged write without effect is sent again after this time. */
@@ -322,6 +323,7 @@ struct partition_tracker *partition_tracker_new(struct controller *c, const stru
 
     tracker->controller = c;
     tracker->id = mem_strdup(track->id);
+    tracker->job_uid = mem_strdup(track->job_uid);
     tracker->is_ours_fresh = track->is_ours_fresh;
     tracker->view.quiet = track->is_ours_fresh;
     tracker->last_write_ms = controller_now_ms(c);
@@ -342,6 +344,7 @@ void partition_tracker_free(struct partition_tracker *tracker)
     vipu_call_cancel(tracker->call);
     vipu_call_cancel(tracker->status_call);
     mem_free(tracker->id);
+    mem_free(tracker->job_uid);
     mem_free(tracker->trouble);
     mem_free(tracker);
 }
@@ -368,27 +371,44 @@ void partition_tracker_note_pending_pod(struct partition_tracker *tracker, int64
         tracker->view.settle_at_ms = until_ms;
 }
 
+/* NULL: the partition gets no user of its own. */
+static char *derive_key(const struct partition_tracker *tracker)
+{
+    const char *secret = tracker->controller->controller_secret.partition_secret;
+
+    return secret ? partition_key_derive(secret, tracker->id, tracker->job_uid) : NULL;
+}
+
 void partition_tracker_create(struct partition_tracker *tracker, const struct vipu_requirements *requirements)
 {
+    struct vipu_requirements with_key = *requirements;
+    char *key;
+
     if (tracker->call)
         return;
     tracker->sends++;
     tracker->created_in_run = true;
     tracker->sent_ms = controller_now_ms(tracker->controller);
     tracker->view.rejection = PARTITION_NOT_REJECTED;
-    tracker->call = vipu_create_partition(tracker->controller->client, requirements, POOL_DEADLINE_MS,
-                                          on_created, tracker);
+    with_key.access_key = key = derive_key(tracker);
+    tracker->call =
+        vipu_create_partition(tracker->controller->client, &with_key, POOL_DEADLINE_MS, on_created, tracker);
     tracker->view.busy = true;
+    partition_key_free(key);
 }
 
 void partition_tracker_reset(struct partition_tracker *tracker)
 {
+    char *key;
+
     if (tracker->call)
         return;
     tracker->sent_ms = controller_now_ms(tracker->controller);
-    tracker->call = vipu_reset_partition(tracker->controller->client, tracker->id, false, POOL_DEADLINE_MS,
-                                         on_reset, tracker);
+    key = derive_key(tracker);
+    tracker->call = vipu_reset_partition(tracker->controller->client, tracker->id, false, key,
+                                         POOL_DEADLINE_MS, on_reset, tracker);
     tracker->view.busy = true;
+    partition_key_free(key);
 }
 
 void partition_tracker_remove(struct partition_tracker *tracker)

@@ -54,11 +54,15 @@ struct pool_counter {
     uint64_t unanswered;                    /* not sent, or with unknown outcome */
 };
 
+/* Whether a controller rejects clients without an access key. */
+enum pool_security { POOL_SECURITY_UNKNOWN, POOL_OPEN, POOL_SECURE };
+
 /* Current state of a controller; index as in the configuration. Borrowed until the loop's next turn. */
 struct pool_controller {
     const struct vipu_controller_config *config;
     bool is_known; /* the last list succeeded */
     char *trouble; /* why not, or NULL */
+    enum pool_security security;
     int64_t trouble_since_unix_s;
     int64_t trouble_since_ms;             /* on the loop's clock */
     uint32_t total_ipus;                  /* 0: unknown */
@@ -88,6 +92,7 @@ bool pool_reserves(const struct pool *pool, const char *id);
 struct pool_track {
     const char *controller;
     const char *id;
+    const char *job_uid; /* of the job that has the partition's key */
     uint32_t size;
     bool is_ours_fresh; /* this process made the record: a first create that finds it there means it is
                            foreign */

@@ -17,11 +17,12 @@ struct controller {
     struct map listed_by_id;
     struct map trackers; /* id -> struct partition_tracker */
     struct vipu_call *list_call, *count_call;
-    int64_t list_begun_ms; /* of the one in flight */
-    int64_t count_at_ms;   /* when it was asked last; 0: never */
-    bool has_listed;       /* the last list succeeded */
-    bool has_sized;        /* it has responded to the request for its IPUs, with or without a number */
-    unsigned unsized;      /* how often it has not, although it listed its partitions */
+    struct vipu_client *stranger; /* asks without an access key, once after each outage; NULL: not now */
+    int64_t list_begun_ms;        /* of the one in flight */
+    int64_t count_at_ms;          /* when it was asked last; 0: never */
+    bool has_listed;              /* the last list succeeded */
+    bool has_sized;               /* it has responded to the request for its IPUs, with or without a number */
+    unsigned unsized;             /* how often it has not, although it listed its partitions */
     int64_t poll_ms;
     int64_t next_poll_ms;
     unsigned failures;
@@ -34,7 +35,7 @@ struct controller {
 
 struct partition_tracker {
     struct controller *controller;
-    char *id;
+    char *id, *job_uid;
     struct partition_view view;
     char *trouble;
     uint32_t size;

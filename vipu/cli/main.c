@@ -78,7 +78,9 @@ static struct vipu_sync_client *client_of(const struct options *options, uint32_
                                      .user_id = options->api_user_id,
                                      .access_key = options->api_access_key,
                                      .tls = options->api_tls,
-                                     .ca_file = options->api_ca_cert};
+                                     .ca_file = options->api_ca_cert,
+                                     .cert_file = options->api_client_cert,
+                                     .key_file = options->api_client_key};
 
     return vipu_sync_new(&endpoint, "vipu/" IPU_OPERATOR_VERSION, timeout_s);
 }

@@ -45,7 +45,7 @@ static struct channel_credentials access_of(const struct vipu_endpoint *endpoint
         .user_id = endpoint->user_id,
         .access_key = endpoint->access_key,
         .tls = endpoint->tls,
-        .ca_file = endpoint->ca_file,
+        .files = {.certificate = endpoint->cert_file, .key = endpoint->key_file, .ca = endpoint->ca_file},
     };
 }
 
@@ -297,11 +297,12 @@ struct vipu_call *vipu_remove_partition(struct vipu_client *client, const char *
 }
 
 struct vipu_call *vipu_reset_partition(struct vipu_client *client, const char *id, bool relocatable,
-                                       int64_t deadline_ms, vipu_done_fn done, void *ctx)
+                                       const char *access_key, int64_t deadline_ms, vipu_done_fn done,
+                                       void *ctx)
 {
     AUTO(str) struct str message = {0};
 
-    wire_put_reset(id, relocatable, &message);
+    wire_put_reset(id, relocatable, access_key, &message);
     return start_call(client, &reset_partition, str_slice(&message), deadline_ms,
                       &(struct vipu_call){.fn.done = done, .ctx = ctx});
 }

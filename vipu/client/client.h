@@ -101,8 +101,10 @@ struct vipu_call *vipu_create_partition(struct vipu_client *client,
                                         vipu_text_fn done, void *ctx);
 struct vipu_call *vipu_remove_partition(struct vipu_client *client, const char *id, bool force,
                                         int64_t deadline_ms, vipu_done_fn done, void *ctx);
+/* access_key: replaces the key of the partition's own user; NULL: it stays. */
 struct vipu_call *vipu_reset_partition(struct vipu_client *client, const char *id, bool relocatable,
-                                       int64_t deadline_ms, vipu_done_fn done, void *ctx);
+                                       const char *access_key, int64_t deadline_ms, vipu_done_fn done,
+                                       void *ctx);
 struct vipu_call *vipu_get_partition_status(struct vipu_client *client, const char *id, int64_t deadline_ms,
                                             vipu_status_fn done, void *ctx);
 /* gcd -1: all of them. */

@@ -177,7 +177,7 @@ bool vipu_sync_remove(struct vipu_sync_client *s, const char *id, bool force, st
 
 bool vipu_sync_reset(struct vipu_sync_client *s, const char *id, bool relocatable, struct err *err)
 {
-    vipu_reset_partition(s->client, id, relocatable, s->timeout_ms, on_done, s);
+    vipu_reset_partition(s->client, id, relocatable, NULL, s->timeout_ms, on_done, s);
     return finish(s, err);
 }
 

@@ -88,6 +88,9 @@ struct vipu_partitions {
 
 /* The requirements of a create request. Zero and NULL mean "not given". Everything is borrowed: the caller
  * keeps it alive for the call it is passed to. */
+/* With this before its id, a partition is a user of its own in secure mode, who may use nothing else. */
+#define VIPU_PARTITION_USER "partition:"
+
 struct vipu_requirements {
     const char *id;
     uint32_t size;
@@ -104,6 +107,7 @@ struct vipu_requirements {
     bool relocatable;
     const struct vipu_ipu *ipus; /* explicit placement, or NULL */
     size_t ipu_count;
+    const char *access_key; /* of the partition's own user; NULL or "": it has none */
 };
 
 struct vipu_status {

@@ -18,6 +18,8 @@
 #include "vipu/wire/transport/tls_context.h"
 
 #define TIDY_MS 2000
+#define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
+#define EXPIRY_WARNING_DAYS 14
 #define OTHER_DESCRIPTORS 320u /* storage, signals, and the connections of the admin endpoint */
 
 struct server {
@@ -34,6 +36,7 @@ struct server {
     struct admin *admin; /* NULL when it is off */
     struct faults_admin faults;
     struct loop_timer tidy;
+    int64_t next_expiry_check_ms;
     bool is_ending;
     bool failed;
 };
@@ -91,6 +94,21 @@ static void warn_of_cleartext(const struct server_config *config)
         log_warn("access keys are sent unencrypted; configure tls");
 }
 
+/* At the start, after each reload, and once a day. */
+static void warn_of_expiry(struct server *server)
+{
+    int64_t left_s = server->metrics.certificate_expiry_s - loop_unix_micros() / 1000000;
+    AUTO(str) struct str left = {0};
+
+    server->next_expiry_check_ms = loop_now_ms(server->loop) + DAY_MS;
+    if (!server->metrics.certificate_expiry_s || left_s > EXPIRY_WARNING_DAYS * DAY_MS / 1000)
+        return;
+    str_add_count(&left, left_s > 0 ? (size_t)(left_s * 1000 / DAY_MS) : 0, "day", NULL);
+    log_warn(left_s > 0 ? "the TLS certificate expires soon; renew it and send SIGHUP"
+                        : "the TLS certificate has expired; renew it and send SIGHUP",
+             KV("certificate", server->config.tls_certificate), KV("left", str_text(&left)));
+}
+
 /* Connections beyond the limit of descriptors would wait in the backlog unseen. */
 static void allow_connections(uint32_t count)
 {
@@ -122,6 +140,7 @@ static bool start_service(struct server *server, struct err *err)
     server->methods =
         methods_new(server->loop, &server->config, &server->controller, server->store, &server->metrics);
     server->grpc = grpc_server_new(server->loop, &options, methods_answer, server->methods);
+    server->metrics.certificate_expiry_s = tls_context_expiry_s(server->tls);
     if (server->tls)
         grpc_server_set_tls_take(server->grpc, TAKE(server->tls));
     server->faults = (struct faults_admin){server->loop, &server->controller, server->methods, server->grpc};
@@ -134,15 +153,18 @@ static bool start_service(struct server *server, struct err *err)
              KV("users", server->config.secure ? "secure mode" : "all"),
              KVF("partitions", "%zu", server->controller.count));
     warn_of_cleartext(&server->config);
+    warn_of_expiry(server);
     return true;
 }
 
-/* Memory that a flood of calls has taken is not kept. */
+/* Memory that a flood of calls has taken is not kept. A certificate expires while nothing else happens. */
 static void on_tidy(struct loop_timer *timer)
 {
     struct server *server = CONTAINER_OF(timer, struct server, tidy);
 
     mem_trim();
+    if (loop_now_ms(server->loop) >= server->next_expiry_check_ms)
+        warn_of_expiry(server);
     loop_timer_start(server->loop, &server->tidy, TIDY_MS, on_tidy);
 }
 
@@ -199,6 +221,7 @@ static void take_setup(struct server *server, struct setup *setup)
     keep_fixed(server, &setup->config);
     methods_flush(server->methods);
     change_clusters(server, &setup->config);
+    server->metrics.certificate_expiry_s = tls_context_expiry_s(setup->tls);
     grpc_server_set_tls_take(server->grpc, TAKE(setup->tls));
     server_config_release(&server->config);
     server->config = setup->config;
@@ -207,6 +230,7 @@ static void take_setup(struct server *server, struct setup *setup)
     server->controller.max_auto_reset_retries = server->config.max_auto_reset_retries;
     faults_admin_set_take(&server->faults, &server->config.faults);
     warn_of_cleartext(&server->config);
+    warn_of_expiry(server);
 }
 
 static void on_reload(void *ctx, int signum)

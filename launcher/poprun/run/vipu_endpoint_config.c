@@ -56,12 +56,16 @@ bool vipu_endpoint_find(const struct poprun_options *options, const char *(*env)
         ret->user_id = TAKE(known.api_user_id);
         ret->access_key = TAKE(known.api_access_key);
         ret->ca_file = TAKE(known.api_ca_cert);
+        ret->cert_file = TAKE(known.api_client_cert);
+        ret->key_file = TAKE(known.api_client_key);
         ret->endpoint = (struct vipu_endpoint){.host = ret->host,
                                                .port = port_of(options, env, &known, is_given),
                                                .user_id = ret->user_id,
                                                .access_key = ret->access_key,
                                                .tls = known.api_tls,
-                                               .ca_file = ret->ca_file};
+                                               .ca_file = ret->ca_file,
+                                               .cert_file = ret->cert_file,
+                                               .key_file = ret->key_file};
     }
     opts_release(&options_spec, &known);
     return good;
@@ -73,5 +77,7 @@ void vipu_endpoint_config_release(struct access *access)
     mem_free(access->user_id);
     mem_free(access->access_key);
     mem_free(access->ca_file);
+    mem_free(access->cert_file);
+    mem_free(access->key_file);
     *access = (struct access){0};
 }

@@ -10,7 +10,7 @@
 
 struct access {
     struct vipu_endpoint endpoint; /* borrows from the other fields */
-    char *host, *user_id, *access_key, *ca_file;
+    char *host, *user_id, *access_key, *ca_file, *cert_file, *key_file;
     bool is_given; /* given by options */
 };
 

@@ -70,7 +70,7 @@ static bool find_placement(const struct reconciler *r, const struct record *reco
     const struct vipu_controller_config *config =
         index < 0 ? NULL : pool_controller(r->pool, (size_t)index)->config;
     const struct vipu_partition *listed = pool_listed(r->pool, record->controller, record->name);
-    struct pod_vipu_credentials access = vipu_access(r, record->controller);
+    AUTO(vipu_access) struct vipu_access access = vipu_access_of(r, record);
 
     if (!config)
         return false;

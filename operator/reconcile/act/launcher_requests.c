@@ -146,14 +146,15 @@ void launch_send_keys(struct execution *execution, struct op *op, const struct j
     size_t size = (size_t)job->spec.workers_per_instance * POD_SECRETS_KEY_BYTES;
     AUTO(mem) unsigned char *keys = job->spec.has_launcher ? mem_alloc(size) : NULL;
     AUTO(json) cJSON *secret = NULL;
-    struct pod_vipu_credentials vipu;
+    AUTO(vipu_access) struct vipu_access vipu = {0};
 
     if (!record)
         return;
     if (keys)
         loop_random(keys, size);
-    vipu = vipu_access(execution->r, record->controller);
-    secret = pod_secrets_build(job, op->instance, record->start, keys, &vipu);
+    vipu = vipu_access_of(execution->r, record);
+    secret = pod_secrets_build(job, op->instance, record->start, keys,
+                               &(struct pod_vipu_credentials){vipu.user_id, vipu.key, vipu.ca_pem});
     execution_send(
         execution, op,
         &(struct kube_request){

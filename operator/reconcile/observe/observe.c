@@ -10,7 +10,7 @@
 
 static bool has_vipu_access(const struct reconciler *r, const struct record *record)
 {
-    struct pod_vipu_credentials access = vipu_access(r, record->controller);
+    AUTO(vipu_access) struct vipu_access access = vipu_access_of(r, record);
 
     return access.user_id || access.ca_pem;
 }

@@ -115,6 +115,8 @@ static cJSON *print_controller(void *ctx, const struct page_place *place)
 
     json_put_str(item, "name", controller->config->name);
     json_put_bool(item, "up", controller->is_known);
+    if (controller->security != POOL_SECURITY_UNKNOWN)
+        json_put_bool(item, "secureMode", controller->security == POOL_SECURE);
     if (controller->is_known)
         put_room(item, r, place->ranks[0]);
     else

@@ -13,7 +13,8 @@ struct reconciler;
 cJSON *usage_stats(const struct reconciler *reconciler);
 void usage_list_controllers(const void *reconciler, struct page_snapshot *ret);
 /* {"controllers": [{"name": "host:port", "up": true, "ipus": n, "freeIpus": n, "largestPartition": n},
- * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}: the list /controllers. */
+ * {"name": "host:port", "up": false, "error": "a sentence", "downSeconds": n}]}: the list /controllers. Each
+ * has "secureMode" as soon as it is known whether the controller rejects clients without an access key. */
 void usage_print_controllers(struct reconciler *reconciler, const struct page_snapshot *snapshot,
                              const struct page_request *request, cJSON *out);
 /* How many more partitions of this size could be created now: {"available": true when a V-IPU controller

@@ -1,5 +1,7 @@
 #include "operator/reconcile/state/partitions.h"
 
+#include "operator/pool/partition_key.h"
+
 const struct record *reconciler_record(const struct reconciler *r, const char *partition)
 {
     return store_view(watch_store(r->records), r->options.operator_ns, partition);
@@ -17,6 +19,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
     pool_follow(r->pool, &(struct pool_track){
                              .controller = record->controller,
                              .id = record->name,
+                             .job_uid = record->job_uid,
                              .size = record->size,
                              .is_ours_fresh = partition->is_ours_fresh,
                              .started = record->started,
@@ -27,16 +30,31 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
                          });
 }
 
-struct pod_vipu_credentials vipu_access(const struct reconciler *r, const char *controller)
+struct vipu_access vipu_access_of(const struct reconciler *r, const struct record *record)
 {
-    int index = pool_find(r->pool, controller);
+    int index = pool_find(r->pool, record->controller);
     const struct pool_controller *c = index < 0 ? NULL : pool_controller(r->pool, (size_t)index);
+    struct vipu_access access = {0};
 
     if (!c)
-        return (struct pod_vipu_credentials){0};
-    return (struct pod_vipu_credentials){.user_id = c->controller_secret->job_user_id,
-                                         .key = c->controller_secret->job_key,
-                                         .ca_pem = c->config->tls ? c->controller_secret->ca_pem : NULL};
+        return access;
+    access.ca_pem = c->config->tls ? c->controller_secret->ca_pem : NULL;
+    if (c->controller_secret->partition_secret) {
+        access.user_id = mem_printf(VIPU_PARTITION_USER "%s", record->name);
+        access.key =
+            partition_key_derive(c->controller_secret->partition_secret, record->name, record->job_uid);
+    } else {
+        access.user_id = mem_strdup(c->controller_secret->job_user_id);
+        access.key = mem_strdup(c->controller_secret->job_key);
+    }
+    return access;
+}
+
+void vipu_access_release(struct vipu_access *access)
+{
+    partition_key_free(access->key);
+    mem_free(access->user_id);
+    *access = (struct vipu_access){0};
 }
 
 bool claim_is_served(const struct reconciler *r, const struct claim_cache *claim)

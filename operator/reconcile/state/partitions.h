@@ -1,6 +1,7 @@
 /* The partitions of jobs: their records, and how the pool tracks them. */
 #pragma once
 
+#include "base/core/mem.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
 const struct record *reconciler_record(const struct reconciler *r, const char *partition); /* NULL: none */
@@ -9,5 +10,12 @@ const struct record *reconciler_record(const struct reconciler *r, const char *p
 bool claim_is_served(const struct reconciler *r, const struct claim_cache *claim);
 /* The pool tracks the partition of this record from now on. */
 void reconciler_follow(struct reconciler *r, const struct record *record);
-/* What a controller's Secret has for the pods of jobs. Borrowed until the loop's next turn. */
-struct pod_vipu_credentials vipu_access(const struct reconciler *r, const char *controller);
+/* What the pods on this partition log in with, according to the Secret of its controller: the user for jobs,
+ * or the partition's own. Owned, but for the CA. */
+struct vipu_access {
+    char *user_id, *key; /* both or none */
+    const char *ca_pem;
+};
+struct vipu_access vipu_access_of(const struct reconciler *r, const struct record *record);
+void vipu_access_release(struct vipu_access *access);
+DEFINE_AUTO(vipu_access);

@@ -72,7 +72,7 @@ static void set_random_serial(X509 *x509)
 }
 
 /* What a CA and a server's certificate have in common. */
-static X509 *new_x509(const char *common_name, EVP_PKEY *key, int64_t now_s)
+static X509 *new_x509(const char *common_name, EVP_PKEY *key, int64_t now_s, unsigned days)
 {
     X509 *x509 = must(X509_new());
     X509_NAME *name = X509_get_subject_name(x509);
@@ -80,17 +80,16 @@ static X509 *new_x509(const char *common_name, EVP_PKEY *key, int64_t now_s)
     need(X509_set_version(x509, X509_VERSION_3));
     set_random_serial(x509);
     need(ASN1_TIME_set(X509_getm_notBefore(x509), (time_t)(now_s - SKEW_S)) != NULL);
-    need(ASN1_TIME_set(X509_getm_notAfter(x509), (time_t)(now_s + (int64_t)CERTIFICATE_DAYS * DAY_S)) !=
-         NULL);
+    need(ASN1_TIME_set(X509_getm_notAfter(x509), (time_t)(now_s + (int64_t)days * DAY_S)) != NULL);
     need(
         X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, (const unsigned char *)common_name, -1, -1, 0));
     need(X509_set_pubkey(x509, key));
     return x509;
 }
 
-static X509 *make_ca(EVP_PKEY *key, int64_t now_s)
+static X509 *make_ca(EVP_PKEY *key, int64_t now_s, unsigned days)
 {
-    X509 *ca = new_x509("ipu-operator admission CA", key, now_s);
+    X509 *ca = new_x509("ipu-operator CA", key, now_s, days);
 
     need(X509_set_issuer_name(ca, X509_get_subject_name(ca)));
     add_extension(ca, ca, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
@@ -124,9 +123,10 @@ static void add_names(X509 *cert, const struct strv *names)
     ERR_clear_error();
 }
 
-static X509 *make_cert(EVP_PKEY *key, const struct strv *names, int64_t now_s, X509 *ca, EVP_PKEY *ca_key)
+static X509 *make_cert(EVP_PKEY *key, const struct strv *names, int64_t now_s, unsigned days, X509 *ca,
+                       EVP_PKEY *ca_key)
 {
-    X509 *cert = new_x509("ipu-operator admission", key, now_s);
+    X509 *cert = new_x509("ipu-operator", key, now_s, days);
 
     need(X509_set_issuer_name(cert, X509_get_subject_name(ca)));
     add_extension(cert, ca, NID_basic_constraints, "critical,CA:FALSE");
@@ -152,12 +152,13 @@ static void add_living(struct str *out, const char *old_ca, int64_t now_s)
     BIO_free(bio);
 }
 
-void certificate_make(const struct strv *names, int64_t now_s, const char *old_ca, struct certificate *ret)
+static void make(const struct strv *names, int64_t now_s, unsigned days, const char *old_ca,
+                 struct certificate *ret)
 {
     EVP_PKEY *ca_key = must(EVP_EC_gen("P-256"));
     EVP_PKEY *key = must(EVP_EC_gen("P-256"));
-    X509 *ca = make_ca(ca_key, now_s);
-    X509 *cert = make_cert(key, names, now_s, ca, ca_key);
+    X509 *ca = make_ca(ca_key, now_s, days);
+    X509 *cert = make_cert(key, names, now_s, days, ca, ca_key);
     struct str trusted = {0}, shown = {0};
 
     pem_add_certificate(&trusted, ca);
@@ -168,6 +169,16 @@ void certificate_make(const struct strv *names, int64_t now_s, const char *old_c
     X509_free(ca);
     EVP_PKEY_free(key);
     EVP_PKEY_free(ca_key);
+}
+
+void certificate_make(const struct strv *names, int64_t now_s, const char *old_ca, struct certificate *ret)
+{
+    make(names, now_s, CERTIFICATE_DAYS, old_ca, ret);
+}
+
+void certificate_make_lasting(const struct strv *names, int64_t now_s, struct certificate *ret)
+{
+    make(names, now_s, CERTIFICATE_LASTING_DAYS, NULL, ret);
 }
 
 /* ---- judging ---- */

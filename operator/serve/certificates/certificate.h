@@ -13,6 +13,7 @@
 #include "base/core/str.h"
 
 #define CERTIFICATE_DAYS 90
+#define CERTIFICATE_LASTING_DAYS 3650
 
 struct certificate {
     char *ca;   /* trusted CAs, the newest first */
@@ -22,6 +23,8 @@ struct certificate {
 
 /* For these DNS names and addresses. `old_ca` is what was trusted before, or NULL. */
 void certificate_make(const struct strv *names, int64_t now_s, const char *old_ca, struct certificate *ret);
+/* The same where nothing renews it. */
+void certificate_make_lasting(const struct strv *names, int64_t now_s, struct certificate *ret);
 /* NULL if it can be used now and, unless another program renews it, is not due for renewal; else why not. */
 const char *certificate_problem(const struct certificate *certificate, const struct strv *names,
                                 bool is_given, int64_t now_s);

@@ -137,7 +137,7 @@ def test_the_pages_of_the_vendors_proxy(world, vipu):
     assert query(64) == {"available": True, "numOfPartitions": 0, "message": "", "largestPartition": 16}
     (controller,) = json.loads(operator.ask("/controllers")[1])["controllers"]
     controller.pop("name")
-    assert controller == {"up": True, "ipus": 32, "freeIpus": 28, "largestPartition": 16}
+    assert controller == {"up": True, "secureMode": False, "ipus": 32, "freeIpus": 28, "largestPartition": 16}
     assert operator.ask("/health")[0] == 200
     assert operator.ask("/stats", "{}") == (405, "method not allowed, use GET, HEAD\n")
     for body, status in (('{"size": 0}', 400), ("nonsense", 400), ('{"size": "2"}', 400), ("x" * 2000, 413), (None, 405)):

@@ -3,10 +3,13 @@
 import base64
 import json
 import re
+import subprocess
 
+import grpc
 import pytest
 
 import generic
+import operator_program
 import secret_leaks
 from certificates import Authority
 from kube_api import Rejected
@@ -144,6 +147,103 @@ def test_a_job_runs_on_a_controller_in_secure_mode(world, mounted, make_secure, 
     job.wait_released()
     until(lambda: secrets_of(world) == {}, "keys end with what they were for", tell=world.tell)
     check_nothing_told(world, server.keys.values())
+
+
+def test_each_job_can_use_its_own_partition_only(world, mounted, make_secure, authority):
+    """With what the pods of one job have, nothing of another's partition can be seen, reset or removed, and no IPUs taken."""
+    server, planted = make_secure("shared"), new_key()
+    mounted.put("pod1", user_id="operator", access_key=server.keys["operator"], ca_crt=authority.pem.read_text(),
+                partition_secret=planted)
+    start(world, mounted, [entry(server, "pod1")])
+    clients, ids, keys = {}, {}, [planted, *server.keys.values()]
+    for name in ("victim", "mallory"):
+        job = world.job(name)
+        job.run_pods(1)
+        job.wait("Running")
+        (ids[name],) = job.records()
+        (secret,) = [secret for found, secret in secrets_of(world).items() if found.startswith(name)]
+        data = {key: base64.b64decode(text).decode() for key, text in secret["data"].items()}
+        assert data["vipu-user-id"] == f"partition:{ids[name]}"
+        keys.append(data["vipu-access-key"])
+        clients[name] = generic.Client(server.address, data["vipu-ca.crt"].encode(), data["vipu-user-id"], data["vipu-access-key"])
+        assert [partition.id for partition in clients[name].list()] == [ids[name]]
+    mallory = clients["mallory"]
+    for attack in (lambda: mallory.status(ids["victim"]), lambda: mallory.ipuof(ids["victim"]),
+                   lambda: mallory.reset(ids["victim"]), lambda: mallory.remove(ids["victim"], force=True),
+                   lambda: mallory.create("p-mallory-more-0", 1), lambda: mallory.create(ids["victim"], 1)):
+        with pytest.raises(grpc.RpcError) as caught:
+            attack()
+        assert caught.value.code() in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.PERMISSION_DENIED)
+    assert sorted(p.id for p in server.client.list()) == sorted(ids.values())
+    assert clients["victim"].status(ids["victim"]).ready_state == generic.pb.PS_ACTIVE
+    for client in clients.values():
+        client.close()
+    check_nothing_told(world, keys)
+
+
+def test_a_job_with_the_id_of_another_gets_another_key(world, mounted, make_secure, authority):
+    """`p-a-b-c-0` may be of job a in b-c, or of a-b in c; and a deleted job's key is over with it."""
+    server = make_secure("again")
+    mounted.put("pod1", user_id="operator", access_key=server.keys["operator"], ca_crt=authority.pem.read_text(),
+                partition_secret=new_key())
+    start(world, mounted, [entry(server, "pod1")])
+    keys = []
+    for _ in range(2):
+        job = world.job("again")
+        pod = job.run_pods(1)["again-worker-0"]
+        job.wait("Running")
+        ((_, secret),) = secrets_of(world).items()
+        data = {key: base64.b64decode(text).decode() for key, text in secret["data"].items()}
+        keys.append((data["vipu-user-id"], data["vipu-access-key"]))
+        client = generic.Client(server.address, authority.pem.read_bytes(), *keys[-1])
+        assert [partition.id for partition in client.list()] == list(job.records())
+        client.close()
+        world.kubelet.succeed(pod)
+        job.wait("Completed")
+        job.wait_released()
+        job.delete()
+        job.wait_gone()
+        until(lambda job=job: not job.pods(), "its pods are gone", tell=world.tell)
+    assert keys[0][0] == keys[1][0] and keys[0][1] != keys[1][1]
+
+
+def modes(world):
+    return {one["name"]: one.get("secureMode") for one in json.loads(world.operator.ask("/controllers")[1])["controllers"]}
+
+
+def test_a_controller_without_secure_mode_is_reported(world, vipu, mounted, make_secure, authority):
+    """Also one that has a Secret and does not ask for it."""
+    server, lax = make_secure("strict"), make_secure("lax")
+    lax.read_again(lax._text().replace("secure: true", "secure: false"))
+    for name, one in (("pod1", server), ("pod2", lax)):
+        mounted.put(name, user_id="operator", access_key=one.keys["operator"], ca_crt=authority.pem.read_text())
+    start(world, mounted, [entry(server, "pod1"), entry(lax, "pod2"), vipu.address])
+    wanted = {server.address: True, lax.address: False, vipu.address: False}
+    until(lambda: modes(world) == wanted, "the page says which", tell=world.tell)
+    for one in (lax, vipu):
+        world.operator.until_logged(f"V-IPU controller without secure mode.*controller={one.address}")
+    assert not re.search(f"without secure mode.*{server.address}", world.operator.log())
+
+
+def test_keys_of_the_charts_own_controller_are_created_once(world):
+    world.api.create("secrets", OPERATOR_NS, {"metadata": {"name": "own-keys"}})
+
+    def fill():
+        done = subprocess.run([operator_program.program(), "create-vipu-keys", "own-keys", "--namespace", OPERATOR_NS, "--kubeconfig",
+                               world.cluster.kubeconfig, "--hosts", "vipu.system.svc,127.0.0.1"],
+                              capture_output=True, text=True, timeout=240, env=operator_program.environment())
+        assert done.returncode == 0, done.stderr
+        return world.api.get("secrets", OPERATOR_NS, "own-keys")["data"], done.stdout
+
+    first, said = fill()
+    assert said == "Created the keys of the V-IPU controller in Secret own-keys.\n"
+    assert sorted(first) == ["access-key", "ca.crt", "partition-secret", "tls.crt", "tls.key", "user-id"]
+    keys = {base64.b64decode(first[key]).decode() for key in ("access-key", "partition-secret")}
+    assert len(keys) == 2 and all(re.fullmatch("[0-9a-f]{64}", key) for key in keys)
+    assert secret_leaks.find({"output": said}, keys) == []
+    again, said = fill()
+    assert again == first and said == "Secret own-keys has the keys of the V-IPU controller.\n"
+    world.api.delete("secrets", OPERATOR_NS, "own-keys")
 
 
 def test_pods_get_nothing_that_is_not_meant_for_them(world, mounted, make_secure, authority):

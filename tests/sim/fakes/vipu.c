@@ -455,11 +455,13 @@ struct vipu_call *vipu_remove_partition(struct vipu_client *client, const char *
 }
 
 struct vipu_call *vipu_reset_partition(struct vipu_client *client, const char *id, bool relocatable,
-                                       int64_t deadline_ms, vipu_done_fn done, void *ctx)
+                                       const char *access_key, int64_t deadline_ms, vipu_done_fn done,
+                                       void *ctx)
 {
     struct vipu_call *call = call_new(client, RESET, deadline_ms, ctx);
     struct rpc_message *message = rpc_message_new(client, RESET, id);
 
+    (void)access_key; /* the simulated controllers have no secure mode */
     message->flag = relocatable;
     call->fn.done = done;
     post(call, message);

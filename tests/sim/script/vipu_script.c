@@ -146,7 +146,7 @@ static void step(struct script *s)
     case 5:
     case 6:
         printf("reset %s%s", id, flag ? " elsewhere" : "");
-        vipu_reset_partition(client, id, flag, DEADLINE_MS, on_done, s);
+        vipu_reset_partition(client, id, flag, NULL, DEADLINE_MS, on_done, s);
         break;
     case 7:
         printf("status %s", id);

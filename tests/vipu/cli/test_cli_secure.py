@@ -59,12 +59,15 @@ def test_options_and_variables(vipu, authority):
 
 def test_who_may_not(vipu, authority):
     trust = ["-H", "127.0.0.1", "--api-ca-cert", str(authority.pem)]
-    for words in ([], ["--api-user-id", "alice"], ["--api-user-id", "bob", "--api-access-key", KEY],
-                  ["--api-user-id", "alice", "--api-access-key", "wrong"]):
+    wrong = 'secure mode: user "{}" does not exist, or its access key '
+    for words, why in (([], "secure mode: user ID and access key required, none sent"),
+                       (["--api-user-id", "alice"], "secure mode: access key required, none sent"),
+                       (["--api-user-id", "bob", "--api-access-key", KEY], wrong.format("bob")),
+                       (["--api-user-id", "alice", "--api-access-key", "wrong"], wrong.format("alice"))):
         for command in (["list", "partitions"], ["create", "partition", "p1", "--size", "1"], ["list", "clusters"]):
             rejected = vipu(*trust, *words, *command)
             assert (rejected.returncode, rejected.stdout) == (1, "")
-            assert "secure mode: user ID and access key required" in rejected.stderr
+            assert why in rejected.stderr
 
 
 def test_whom_not_to_trust(vipu, stranger, tmp_path):

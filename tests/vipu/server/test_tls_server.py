@@ -53,6 +53,25 @@ def test_large_messages(answerer, authority, dial):
     assert call(huge, timeout=DEADLINE_S).version == "user= key="
 
 
+@pytest.mark.parametrize("suite, newest, is_accepted", [
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", ssl.TLSVersion.TLSv1_2, True), ("ECDHE-ECDSA-CHACHA20-POLY1305", ssl.TLSVersion.TLSv1_2, True),
+    ("ECDHE-ECDSA-AES128-SHA256", ssl.TLSVersion.TLSv1_2, False), ("ECDHE-ECDSA-AES256-SHA", ssl.TLSVersion.TLSv1_2, False),
+    ("ECDHE-ECDSA-AES128-SHA", ssl.TLSVersion.TLSv1_1, False), ("DEFAULT", ssl.TLSVersion.TLSv1_3, True),
+])
+def test_only_aead_suites_are_accepted(answerer, authority, suite, newest, is_accepted):
+    """RFC 9113, appendix A: the suites that HTTP/2 prohibits are all others of TLS 1.2."""
+    context = ssl.create_default_context(cafile=authority.pem)
+    context.minimum_version, context.maximum_version = ssl.TLSVersion.MINIMUM_SUPPORTED, newest
+    context.set_ciphers(f"{suite}:@SECLEVEL=0")
+    context.set_alpn_protocols(["h2"])
+    with socket.create_connection(("127.0.0.1", answerer.port)) as plain:
+        try:
+            with context.wrap_socket(plain, server_hostname="localhost") as made:
+                assert is_accepted, made.cipher()
+        except (ssl.SSLError, ConnectionError):
+            assert not is_accepted
+
+
 # ---- clients that keep no rule ----
 
 

@@ -47,7 +47,8 @@ static void on_call(void *ctx, struct grpc_server_call *call, struct slice path,
 static bool load(struct answerer *a)
 {
     AUTO(strv) struct strv problems = {0};
-    struct tls_context *context = tls_context_server(a->certificate, a->key, &problems);
+    struct tls_context *context =
+        tls_context_server(&(struct tls_files){.certificate = a->certificate, .key = a->key}, &problems);
 
     if (context)
         grpc_server_set_tls_take(a->service, context);

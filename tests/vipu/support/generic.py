@@ -34,17 +34,18 @@ class Caller(grpc.UnaryUnaryClientInterceptor):
 
 
 class Client:
-    """Every method of the user API, by its own name. `authority` (PEM bytes) asks for TLS."""
+    """Every method of the user API, by its own name. `authority` (PEM bytes) asks for TLS; `identity` is a client's key and
+    certificate (PEM bytes)."""
 
     DEADLINE_S = 100  # less than a test waits, so that the call itself tells what it got
 
-    def __init__(self, target, authority=None, user_id=None, access_key=""):
+    def __init__(self, target, authority=None, user_id=None, access_key="", identity=(None, None)):
         options = [
             ("grpc.max_receive_message_length", 64 << 20), ("grpc.enable_retries", 0),
             ("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 50),
             ("grpc.max_reconnect_backoff_ms", 100)]
         if authority:
-            self.channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(authority), options)
+            self.channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(authority, *identity), options)
         else:
             self.channel = grpc.insecure_channel(target, options)
         if user_id is not None:
@@ -67,17 +68,17 @@ class Client:
         return {entry.agent: {ipu: dict(value.attributes) for ipu, value in entry.ipu_attributes.items()}
                 for entry in self.user.ListIPUAttributes(request, timeout=self.DEADLINE_S).entries}
 
-    def create(self, id, size, disable_auto_reset=False, relocatable=False, **requirements):
+    def create(self, id, size, disable_auto_reset=False, relocatable=False, access_key="", **requirements):
         request = pb.CreatePartitionRequest(
             requirements=pb.PartitionRequirements(id=id, size=size, **requirements),
-            disable_auto_reset=disable_auto_reset, relocatable=relocatable)
+            disable_auto_reset=disable_auto_reset, relocatable=relocatable, access_key=access_key)
         return self.user.CreatePartition(request, timeout=self.DEADLINE_S).partition_id
 
     def remove(self, id, force=False):
         self.user.RemovePartition(pb.RemovePartitionRequest(partition_id=id, force=force), timeout=self.DEADLINE_S)
 
-    def reset(self, id, relocatable=False):
-        request = pb.ResetPartitionRequest(partition_id=id, relocatable=relocatable)
+    def reset(self, id, relocatable=False, access_key=""):
+        request = pb.ResetPartitionRequest(partition_id=id, relocatable=relocatable, access_key=access_key)
         self.user.ResetPartition(request, timeout=self.DEADLINE_S)
 
     def status(self, id):

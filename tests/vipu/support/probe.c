@@ -257,7 +257,7 @@ static struct vipu_call *call(struct probe *p, const char *step, int64_t ms, str
     if (str_eq(what, "remove") || str_eq(what, "force"))
         return vipu_remove_partition(p->client, id, str_eq(what, "force"), ms, on_done, t);
     if (str_eq(what, "reset") || str_eq(what, "relocate"))
-        return vipu_reset_partition(p->client, id, str_eq(what, "relocate"), ms, on_done, t);
+        return vipu_reset_partition(p->client, id, str_eq(what, "relocate"), NULL, ms, on_done, t);
     if (str_eq(what, "ipuof"))
         return ipuof(p, id, more, ms, t);
     fprintf(stderr, "no such step: %s\n", step);

@@ -31,6 +31,14 @@ static const struct opt rows[] = {
     OPT_VALUE("api-ca-cert", OPT_STR, AT(api_ca_cert), "FILE",
               "PEM file with CA certificates (default: the system's); implies --api-tls",
               .env = "VIPU_CLI_API_CA_CERT"),
+    OPT_VALUE(
+        "api-client-cert", OPT_STR, AT(api_client_cert), "FILE",
+        "PEM file with a client certificate, for a controller that accepts it in place of an access key; "
+        "implies --api-tls",
+        .env = "VIPU_CLI_API_CLIENT_CERT"),
+    OPT_VALUE("api-client-key", OPT_STR, AT(api_client_key), "FILE",
+              "PEM file with its private key (default: the file of the certificate)",
+              .env = "VIPU_CLI_API_CLIENT_KEY"),
     OPT_VALUE("config", OPT_STR, AT(config), "FILE", "configuration file instead of " OPTIONS_DEFAULT_FILE,
               .env = "VIPU_CLI_CONFIG"),
     OPT_SWITCH("server-version", AT(server_version),

@@ -18,6 +18,8 @@ struct options {
     char *api_access_key;
     bool api_tls;
     char *api_ca_cert;
+    char *api_client_cert;
+    char *api_client_key;
     char *config;
     bool server_version;
     bool showjson;

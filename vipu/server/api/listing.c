@@ -22,7 +22,7 @@ void listing_put_partitions(const struct controller *c, const struct user *user,
         struct vipu_partition p = entry->partition; /* borrowed */
 
         p.ready_state = listing_state(entry, quirks);
-        if ((*allocation_id && !str_eq(p.allocation_id, allocation_id)) || !user_may(user, p.allocation_id))
+        if ((*allocation_id && !str_eq(p.allocation_id, allocation_id)) || !user_may_use(user, &p))
             continue;
         if (p.ready_state != VIPU_READY_PENDING || !quirks->list_hides_pending)
             wire_put_partition(&p, out);
@@ -50,7 +50,7 @@ static void put_agents(const struct controller *c, const struct user *user,
         AUTO(vipu_agent) struct vipu_agent agent = {0};
 
         if ((wanted->count > 0 && !map_get(wanted, domain->machines[machine].name)) ||
-            !tenancy_sees_agent(user, cluster, index, machine))
+            !tenancy_sees_agent(c, user, cluster, index, machine))
             continue;
         agent = hardware_agent(domain, machine);
         tell_health(&c->health, &domain->machines[machine], &agent);

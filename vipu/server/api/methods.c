@@ -7,6 +7,7 @@
 #include "base/io/log.h"
 #include "vipu/server/api/extension.h"
 #include "vipu/server/api/listing.h"
+#include "vipu/server/api/login.h"
 #include "vipu/server/calls/fault_injector.h"
 #include "vipu/server/calls/rpc.h"
 #include "vipu/server/config/access_keys.h"
@@ -20,7 +21,6 @@
 #include "vipu/wire/messages/replies.h"
 #include "vipu/wire/messages/requests.h"
 
-#define DENIAL_PAUSE_MS 10000
 #define LIST_MAX_BYTES ((size_t)64 << 20)
 
 struct methods {
@@ -30,7 +30,7 @@ struct methods {
     struct metrics *metrics;
     struct fault_injector *injector;
     struct group_commit *commit;
-    int64_t next_denial_ms; /* when an unauthenticated call may be logged again */
+    struct login login;
 };
 
 static const struct fault_quirks *quirks_of(const struct methods *m)
@@ -104,17 +104,31 @@ static bool reject_create(struct rpc *rpc, const struct strv *problems, const st
     return true;
 }
 
+/* Nothing for a partition without a user of its own. */
+static bool hash_key(const char *key, struct str *ret, struct err *err)
+{
+    return !*key || access_key_hash(key, ret, err);
+}
+
+static void set_key_hash(struct methods *m, const char *id, const struct str *hash)
+{
+    if (hash->len)
+        controller_set_key_hash(m->controller, id, str_text(hash));
+}
+
 static bool create_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                              struct err *err)
 {
     AUTO(strv) struct strv problems = {0};
-    AUTO(str) struct str out = {0};
+    AUTO(str) struct str out = {0}, hash = {0};
     struct vipu_requirements requirements;
 
-    if (!wire_get_create(message, arena, &requirements, err))
+    if (!wire_get_create(message, arena, &requirements, err) || !tenancy_check_owner(rpc->user, err) ||
+        !hash_key(requirements.access_key, &hash, err))
         return false;
     wire_put_partition_id(requirements.id, &out);
     if (tenancy_create(m->controller, rpc->user, &requirements, loop_now_ms(m->loop), &problems, err)) {
+        set_key_hash(m, requirements.id, &hash);
         log_info("partition is being created", KV("partition", requirements.id),
                  KVF("ipus", "%u", requirements.size));
         answer_when_saved(m, rpc, requirements.id, &out);
@@ -131,7 +145,7 @@ static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice me
 {
     struct wire_partition_request request;
 
-    if (!wire_get_remove(message, arena, &request, err))
+    if (!wire_get_remove(message, arena, &request, err) || !tenancy_check_owner(rpc->user, err))
         return false;
     if (!tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
         !controller_remove(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err)) {
@@ -148,12 +162,16 @@ static bool remove_partition(struct methods *m, struct rpc *rpc, struct slice me
 static bool reset_partition(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                             struct err *err)
 {
+    AUTO(str) struct str hash = {0};
     struct wire_partition_request request;
 
     if (!wire_get_reset(message, arena, &request, err) ||
+        (*request.access_key && !tenancy_check_owner(rpc->user, err)) ||
+        !hash_key(request.access_key, &hash, err) ||
         !tenancy_find(m->controller, rpc->user, request.partition_id, err) ||
         !controller_reset(m->controller, request.partition_id, request.flag, loop_now_ms(m->loop), err))
         return false;
+    set_key_hash(m, request.partition_id, &hash);
     log_info("partition is being reset", KV("partition", request.partition_id));
     answer_when_saved(m, rpc, request.partition_id, &(struct str){0});
     return true;
@@ -307,33 +325,22 @@ static size_t find_method(struct slice path)
     return i;
 }
 
-/* Rate-limited, so that unauthenticated calls do not fill the log. */
-static void log_denial(struct methods *m, const struct rpc *rpc)
-{
-    int64_t now = loop_now_ms(m->loop);
-
-    if (now < m->next_denial_ms)
-        return;
-    m->next_denial_ms = now + DENIAL_PAUSE_MS;
-    log_warn("calls rejected: unknown user or wrong access key",
-             KV("user", grpc_server_call_user_id(rpc->call)));
-}
-
 /* The user is looked up right before the call runs: a reload may have changed the users since the call
  * arrived. */
-static bool authenticate(struct methods *m, struct rpc *rpc)
+static bool authenticate(struct methods *m, struct rpc *rpc, struct err *err)
 {
-    const struct user *user;
+    const struct login_attempt attempt = {
+        .connection = grpc_server_call_connection(rpc->call),
+        .user_id = grpc_server_call_user_id(rpc->call),
+        .access_key = grpc_server_call_access_key(rpc->call),
+        .certificate = grpc_server_call_certificate(rpc->call),
+        .now_ms = loop_now_ms(m->loop),
+    };
 
     if (!m->config->secure || table[rpc->method].fn == check_health)
         return true;
-    user = users_find(&m->config->users, grpc_server_call_user_id(rpc->call));
-    if (!user || !access_key_matches(user, grpc_server_call_access_key(rpc->call))) {
-        log_denial(m, rpc);
-        return false;
-    }
-    rpc->user = user;
-    return true;
+    rpc->user = login_check(&m->login, &attempt, &m->config->users, m->controller, &rpc->holder, err);
+    return rpc->user != NULL;
 }
 
 static void reject_unknown(struct rpc *rpc)
@@ -355,8 +362,8 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
 
     if (rpc->method == COUNT_OF(table))
         reject_unknown(rpc);
-    else if (!authenticate(m, rpc))
-        rpc_reject(rpc, GRPC_UNAUTHENTICATED, "secure mode: user ID and access key required");
+    else if (!authenticate(m, rpc, &err))
+        rpc_reject(rpc, GRPC_UNAUTHENTICATED, err.msg);
     else if (!table[rpc->method].fn(m, rpc, message, &arena, &err))
         rpc_reject(rpc, grpc_status_of_kind(err.kind), err.msg);
 }
@@ -415,6 +422,7 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
                                              .time_ctx = m};
 
     *m = (struct methods){.loop = loop, .config = config, .controller = controller, .metrics = metrics};
+    m->login.failures = metrics->failed_logins;
     m->injector = fault_injector_new(loop, carry_out, m);
     m->commit = group_commit_new(&owner);
     for (size_t i = 0; i <= COUNT_OF(table); i++) {

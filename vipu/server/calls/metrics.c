@@ -124,6 +124,25 @@ static void put_reloads(const void *ctx, const struct openmetrics_family *family
              (unsigned long long)v->metrics->rejected_reloads);
 }
 
+static void put_logins(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    static const char *const causes[LOGIN_FAILURES] = {
+        [LOGIN_MISSING] = "missing", [LOGIN_WRONG] = "wrong", [LOGIN_PAUSED] = "paused"};
+    const struct view *v = ctx;
+
+    for (size_t i = 0; i < LOGIN_FAILURES; i++)
+        str_addf(out, "%s_total{cause=\"%s\"} %llu\n", family->name, causes[i],
+                 (unsigned long long)v->metrics->failed_logins[i]);
+}
+
+static void put_expiry(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct view *v = ctx;
+
+    if (v->metrics->certificate_expiry_s)
+        str_addf(out, "%s %lld\n", family->name, (long long)v->metrics->certificate_expiry_s);
+}
+
 static const struct openmetrics_family families[] = {
     OPENMETRICS_FAMILY("vipu_build", "info", "Version of vipu-server", put_build),
     OPENMETRICS_FAMILY("vipu_partitions", "gauge", "Partitions by ready state", put_partitions),
@@ -135,6 +154,11 @@ static const struct openmetrics_family families[] = {
     OPENMETRICS_FAMILY("vipu_storage_commits", "counter", "Transactions written to the storage", put_commits),
     OPENMETRICS_FAMILY("vipu_storage_failures", "counter",
                        "Transactions that could not be written to the storage", put_failures),
+    OPENMETRICS_FAMILY("vipu_failed_logins", "counter", "Calls rejected in secure mode, by cause",
+                       put_logins),
+    OPENMETRICS_FAMILY("vipu_certificate_expiry_timestamp_seconds", "gauge",
+                       "Time when the TLS certificate expires, in Unix seconds; absent without TLS",
+                       put_expiry),
     OPENMETRICS_FAMILY("vipu_config_reloads", "counter", "Configuration reloads by result", put_reloads),
 };
 

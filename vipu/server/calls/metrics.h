@@ -19,6 +19,9 @@ struct metrics_method {
     struct openmetrics_histogram durations;
 };
 
+/* Why a log-in failed. */
+enum login_failure { LOGIN_MISSING, LOGIN_WRONG, LOGIN_PAUSED, LOGIN_FAILURES };
+
 struct metrics {
     struct metrics_method methods[METRICS_METHODS];
     size_t method_count;
@@ -26,6 +29,8 @@ struct metrics {
     uint64_t storage_failures;
     uint64_t reloads;
     uint64_t rejected_reloads;
+    uint64_t failed_logins[LOGIN_FAILURES];
+    int64_t certificate_expiry_s; /* Unix time; 0: cleartext */
 };
 
 /* The index of a method for later calls; the name is borrowed and must outlive the metrics. */

@@ -19,6 +19,7 @@ struct rpc {
     struct delayed_calls *delayed;
     size_t method;           /* its index in the metrics */
     const struct user *user; /* the caller, while it runs; NULL: secure mode is off */
+    struct user holder;      /* the caller if it is a partition's own user; borrows everything */
     int64_t begun_us;
     uint32_t late_ms;       /* delay of the response */
     bool drop;              /* instead of a response */

@@ -12,12 +12,6 @@
 #define SALT_BYTES ((size_t)16)
 #define HASH_BYTES ((size_t)32)
 
-static void put_hex(const unsigned char *bytes, size_t len, struct str *out)
-{
-    for (size_t i = 0; i < len; i++)
-        str_addf(out, "%02x", bytes[i]);
-}
-
 static bool hash(const unsigned char salt[SALT_BYTES], const char *key, unsigned char ret[HASH_BYTES])
 {
     unsigned len = HASH_BYTES;
@@ -35,9 +29,9 @@ bool access_key_hash(const char *key, struct str *ret, struct err *err)
         return err_set(err, ERR_INTERNAL,
                        "cannot hash the access key: OpenSSL provides no random bytes or no SHA-256");
     str_adds(ret, PREFIX);
-    put_hex(salt, SALT_BYTES, ret);
+    str_add_hex(ret, salt, SALT_BYTES);
     str_addc(ret, ':');
-    put_hex(digest, HASH_BYTES, ret);
+    str_add_hex(ret, digest, HASH_BYTES);
     return true;
 }
 

@@ -47,6 +47,8 @@ static const struct setting tls_settings[] = {
             "PEM file with the server certificate, followed by its chain"),
     SETTING("key", AS_TEXT(struct server_config, tls_key),
             "PEM file with the private key of the certificate"),
+    SETTING("client-ca", AS_TEXT(struct server_config, tls_client_ca),
+            "PEM file with the CA certificates of client certificates; default: none are accepted"),
     {0},
 };
 
@@ -98,6 +100,14 @@ static void take_tls(struct settings_reader *r, struct server_config *config)
         settings_add_error(r, node, "tls requires both certificate and key");
 }
 
+static void check_certificates(struct settings_reader *r, const struct server_config *config)
+{
+    for (size_t i = 0; i < config->users.count && !config->tls_client_ca; i++)
+        if (config->users.items[i].key.is_certificate)
+            settings_add_error(r, json_at(r->doc.root, "users"),
+                               "a user with certificate requires tls.client-ca");
+}
+
 static void take_all(struct settings_reader *r, struct server_config *config)
 {
     const cJSON *limits = json_at(r->doc.root, "limits");
@@ -108,6 +118,7 @@ static void take_all(struct settings_reader *r, struct server_config *config)
         (void)settings_read(r, limits, limit_settings, config);
     config_read_clusters(r, &config->clusters);
     config_read_users(r, &config->clusters, &config->users);
+    check_certificates(r, config);
     if (config->secure && config->users.count == 0)
         settings_add_error(r, json_at(r->doc.root, "secure"), "secure mode requires at least one user");
     faults_read_node(r, json_at(r->doc.root, "faults"), &config->clusters, &config->faults);

@@ -32,7 +32,8 @@ struct server_config {
     char *version;         /* of the user API, as GetVersion returns it */
     char *tls_certificate; /* NULL: cleartext; otherwise key is set, too */
     char *tls_key;
-    unsigned tls_line; /* the lines of both, for messages */
+    char *tls_client_ca; /* NULL: no client certificates */
+    unsigned tls_line;   /* the lines of both, for messages */
     bool secure;
     struct server_limits limits;
     struct controller_times times;

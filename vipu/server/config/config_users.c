@@ -11,6 +11,9 @@ const struct setting config_user_settings[] = {
     SETTING("access-key-file", AS_TEXT(struct user_key, file), "file that contains only the access key"),
     SETTING("access-key-hash", AS_TEXT(struct user_key, hash),
             "hash of the access key, as printed by vipu-server --hash-key"),
+    SETTING("certificate", AS_FLAG(struct user_key, is_certificate),
+            "accept a client certificate with the user's id as common name, signed by tls.client-ca",
+            .fallback = "false"),
     SETTING("allocations", SETTING_OTHER, "list of allocations that the user may use"),
     {0},
 };
@@ -19,10 +22,11 @@ static void check_key(struct settings_reader *r, const cJSON *object, const stru
 {
     int given = (key->plain != NULL) + (key->file != NULL) + (key->hash != NULL);
 
-    if (given != 1)
+    if (given > 1 || (given == 0 && !key->is_certificate))
         settings_add_error(
             r, object,
-            "exactly one of access-key, access-key-file and access-key-hash is required for a user");
+            "exactly one of access-key, access-key-file and access-key-hash is required for a user without "
+            "certificate");
     if (key->plain && !access_key_is_well_formed(key->plain))
         settings_add_error(r, json_at(object, "access-key"), "access key must be " ACCESS_KEY_RULE);
     if (key->hash && !access_key_is_hash(key->hash))

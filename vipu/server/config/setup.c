@@ -40,7 +40,10 @@ static struct tls_context *load_tls(const struct server_config *config, const ch
 
     if (!config->tls_certificate || !config->tls_key)
         return NULL;
-    tls = tls_context_server(config->tls_certificate, config->tls_key, &found);
+    tls = tls_context_server(&(struct tls_files){.certificate = config->tls_certificate,
+                                                 .key = config->tls_key,
+                                                 .ca = config->tls_client_ca},
+                             &found);
     for (size_t i = 0; i < found.count; i++)
         strv_pushf(problems, "%s: line %u: %s", path, config->tls_line, found.items[i]);
     return tls;

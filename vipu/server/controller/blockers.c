@@ -10,7 +10,7 @@ static bool may_see_all(const struct vipu_partition *const *partitions, const st
                         const size_t *blocker, size_t count)
 {
     for (size_t b = 0; b < count; b++)
-        if (!user_may(user, partitions[blocker[b]]->allocation_id))
+        if (!user_may_use(user, partitions[blocker[b]]))
             return false;
     return true;
 }

@@ -315,6 +315,14 @@ bool controller_reset(struct controller *c, const char *id, bool relocatable, in
     return true;
 }
 
+void controller_set_key_hash(struct controller *c, const char *id, const char *hash)
+{
+    struct controller_partition *entry = map_get(&c->by_id, id);
+
+    mem_set_str(&entry->key_hash, hash);
+    note_change(c, entry);
+}
+
 struct vipu_status controller_status(const struct controller *c, const struct controller_partition *entry)
 {
     return (struct vipu_status){
@@ -520,6 +528,8 @@ static void undo_change(struct controller *c, struct undo_step *step)
     entry->is_forced = step->is_forced;
     mem_free(entry->planned_error);
     entry->planned_error = TAKE(step->planned_error);
+    mem_free(entry->key_hash);
+    entry->key_hash = TAKE(step->key_hash);
     schedule(c, entry);
     if (!step->was_changed)
         forget_change(c, entry);

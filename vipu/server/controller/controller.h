@@ -82,6 +82,9 @@ MUST_USE bool controller_remove(struct controller *c, const char *id, bool force
  * ERR_CONFLICT while another operation is in progress. */
 MUST_USE bool controller_reset(struct controller *c, const char *id, bool relocatable, int64_t now_ms,
                                struct err *err);
+/* As a part of the create or reset right before it: the hash of the access key with which the partition's own
+ * user may use it. */
+void controller_set_key_hash(struct controller *c, const char *id, const char *hash);
 /* NULL with ERR_NOT_FOUND. */
 const struct controller_partition *controller_find(const struct controller *c, const char *id,
                                                    struct err *err);

@@ -9,6 +9,7 @@ void controller_partition_free(struct controller_partition *entry)
     vipu_partition_release(&entry->partition);
     strv_release(&entry->errors);
     mem_free(entry->planned_error);
+    mem_free(entry->key_hash);
     mem_free(entry);
 }
 

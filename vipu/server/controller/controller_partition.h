@@ -30,6 +30,7 @@ struct controller_partition {
     bool is_forced;       /* the removal continues whatever fails */
     uint32_t auto_resets; /* since it failed; reset to 0 by a requested reset */
     int64_t last_auto_reset_unix_s;
+    char *key_hash;      /* of the access key of the partition's own user, or NULL */
     struct strv errors;  /* why it is in error; kept until a reset succeeds */
     char *planned_error; /* why the operation in progress is going to fail, or NULL */
 

@@ -8,7 +8,7 @@ const struct controller_partition *tenancy_find(const struct controller *c, cons
 {
     const struct controller_partition *entry = controller_find(c, id, err);
 
-    if (!entry || user_may(user, entry->partition.allocation_id))
+    if (!entry || user_may_use(user, &entry->partition))
         return entry;
     err_set(err, ERR_NOT_FOUND, "partition \"%s\" not found", id);
     return NULL;
@@ -23,11 +23,34 @@ bool tenancy_check_allocation(const struct controller *c, const struct user *use
            err_set(err, ERR_NOT_FOUND, "allocation \"%s\" not found", id);
 }
 
-bool tenancy_sees_agent(const struct user *user, const struct vipu_cluster *cluster, size_t domain,
-                        uint32_t machine)
+bool tenancy_check_owner(const struct user *user, struct err *err)
 {
+    return !user || !user->partition ||
+           err_set(err, ERR_DENIED, "the key of partition \"%s\" cannot create or remove partitions",
+                   user->partition);
+}
+
+static bool has_ipus_of(const struct controller_partition *entry, const struct vipu_cluster *cluster,
+                        size_t domain, uint32_t machine)
+{
+    bool has = false;
+
+    for (uint32_t i = 0; entry->cluster == cluster && i < entry->partition.size; i++)
+        has = has || (entry->partition.ipus[i].domain_topology_id == domain &&
+                      entry->partition.ipus[i].topology_id / VIPU_AGENT_IPUS == machine);
+    return has;
+}
+
+bool tenancy_sees_agent(const struct controller *c, const struct user *user,
+                        const struct vipu_cluster *cluster, size_t domain, uint32_t machine)
+{
+    const struct controller_partition *own;
+    struct err err;
     bool is_seen = !user;
 
+    if (user && user->partition)
+        return (own = controller_find(c, user->partition, &err)) &&
+               has_ipus_of(own, cluster, domain, machine);
     for (size_t a = 0; a < cluster->allocation_count && !is_seen; a++) {
         const struct vipu_allocation *allocation = &cluster->allocations[a];
 

@@ -18,6 +18,7 @@ void undo_log_add(struct undo_log *log, struct controller_partition *entry, bool
                                                       .auto_resets = entry->auto_resets,
                                                       .due_ms = entry->due_ms,
                                                       .planned_error = mem_strdup(entry->planned_error),
+                                                      .key_hash = mem_strdup(entry->key_hash),
                                                       .ipus = mem_dup(p->ipus, p->size * sizeof(*p->ipus))};
 }
 
@@ -33,6 +34,7 @@ void undo_log_clear(struct undo_log *log)
 {
     for (size_t i = 0; i < log->count; i++) {
         mem_free(log->steps[i].planned_error);
+        mem_free(log->steps[i].key_hash);
         mem_free(log->steps[i].ipus);
     }
     mem_free(log->steps);

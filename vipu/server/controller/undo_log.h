@@ -19,6 +19,7 @@ struct undo_step {
     uint32_t auto_resets;
     int64_t due_ms;
     char *planned_error;
+    char *key_hash;
     struct vipu_ipu *ipus; /* a reset may move it; owned */
 };
 

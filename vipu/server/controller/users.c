@@ -33,3 +33,9 @@ bool user_may(const struct user *user, const char *allocation_id)
 {
     return !user || strv_has(&user->allocations, allocation_id);
 }
+
+bool user_may_use(const struct user *user, const struct vipu_partition *partition)
+{
+    return user && user->partition ? str_eq(user->partition, partition->id)
+                                   : user_may(user, partition->allocation_id);
+}

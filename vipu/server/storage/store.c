@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "vipu/server/storage/store_file.h"
+#include "vipu/wire/messages/extension.h"
 #include "vipu/wire/messages/replies.h"
 
 #define FLAG_DISABLE_AUTO_RESET 1
@@ -94,7 +95,7 @@ static bool read_row(sqlite3_stmt *row, struct controller_partition **ret, struc
     (*ret)->disable_auto_reset = flags & FLAG_DISABLE_AUTO_RESET;
     (*ret)->relocatable = flags & FLAG_RELOCATABLE;
     (*ret)->is_forced = flags & FLAG_FORCED;
-    if (read_status(row, *ret, err))
+    if (read_status(row, *ret, err) && wire_get_key_hash(bytes, &(*ret)->key_hash, err))
         return true;
     controller_partition_free(*ret);
     return false;
@@ -146,6 +147,8 @@ static bool put(struct store *store, const struct controller *controller,
                 (entry->relocatable ? FLAG_RELOCATABLE : 0) | (entry->is_forced ? FLAG_FORCED : 0);
 
     wire_put_partition(&entry->partition, &blob);
+    if (entry->key_hash)
+        wire_put_key_hash(entry->key_hash, &blob);
     wire_put_status(&status, &status_blob);
     sqlite3_bind_text(store->put, 1, entry->partition.id, -1, SQLITE_STATIC);
     sqlite3_bind_int64(store->put, 2, (sqlite3_int64)entry->number);

@@ -19,6 +19,8 @@ static struct vipu_sync_client *connect_to(const struct partition_source *source
         .access_key = source->access_key,
         .tls = source->tls,
         .ca_file = source->ca_file,
+        .cert_file = source->cert_file,
+        .key_file = source->key_file,
     };
 
     return vipu_sync_new(&endpoint, options->user_agent, source->timeout_s);

@@ -28,7 +28,7 @@ struct partition_source {
     char *user_id;
     char *access_key;
     bool tls;
-    char *ca_file;
+    char *ca_file, *cert_file, *key_file;
 };
 
 enum partition_source_kind { SOURCE_FILE, SOURCE_CONTROLLER, SOURCE_FOLDERS };
@@ -60,4 +60,10 @@ enum partition_source_kind partition_source_kind(const struct partition_source *
         OPT_SWITCH("api-tls", SOURCE_AT(tls), "use TLS", .env = "VIPU_CLI_API_TLS"),                         \
         OPT_VALUE("api-ca-cert", OPT_STR, SOURCE_AT(ca_file), "FILE",                                        \
                   "PEM file with CA certificates (default: the system's); implies TLS",                      \
-                  .env = "VIPU_CLI_API_CA_CERT")
+                  .env = "VIPU_CLI_API_CA_CERT"),                                                            \
+        OPT_VALUE("api-client-cert", OPT_STR, SOURCE_AT(cert_file), "FILE",                                  \
+                  "PEM file with a client certificate, in place of an access key; implies TLS",              \
+                  .env = "VIPU_CLI_API_CLIENT_CERT"),                                                        \
+        OPT_VALUE("api-client-key", OPT_STR, SOURCE_AT(key_file), "FILE",                                    \
+                  "PEM file with its private key (default: the file of the certificate)",                    \
+                  .env = "VIPU_CLI_API_CLIENT_KEY")

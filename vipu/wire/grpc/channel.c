@@ -18,7 +18,7 @@ struct channel {
     char *host;
     char *authority;
     char *user_agent;
-    char *ca_file;
+    char *ca_file, *cert_file, *key_file; /* NULL: none */
     struct credentials credentials;
     struct err rejected; /* why no call may be sent; ERR_NONE: calls may be sent */
     bool is_tls;
@@ -267,9 +267,12 @@ static bool renew_tls(struct channel *channel, struct err *err)
 {
     struct tls_context *fresh;
 
-    if (!channel->is_tls || (channel->tls && !channel->ca_file))
+    if (!channel->is_tls || (channel->tls && !channel->ca_file && !channel->cert_file))
         return true;
-    fresh = tls_context_client(channel->ca_file, err);
+    fresh = tls_context_client(&(struct tls_files){.certificate = channel->cert_file,
+                                                   .key = channel->key_file,
+                                                   .ca = channel->ca_file},
+                               err);
     if (!fresh)
         return false;
     tls_context_free(channel->tls);
@@ -400,6 +403,8 @@ void channel_free(struct channel *channel)
     mem_free(channel->authority);
     mem_free(channel->user_agent);
     mem_free(channel->ca_file);
+    mem_free(channel->cert_file);
+    mem_free(channel->key_file);
     credentials_release(&channel->credentials);
     tls_context_free(channel->tls);
     mem_free(channel);
@@ -416,18 +421,29 @@ void channel_abort(struct channel *channel)
     finish_all(&channel->waiting, &err);
 }
 
+/* False if it is another one than before. */
+static bool set_file(char **file, const char *given)
+{
+    const char *name = given && *given ? given : NULL;
+    bool is_same = str_eq(*file, name);
+
+    mem_set_str(file, name);
+    return is_same;
+}
+
 void channel_set_credentials(struct channel *channel, const struct channel_credentials *access)
 {
-    const char *ca_file = access->ca_file && *access->ca_file ? access->ca_file : NULL;
+    bool is_same;
 
     channel->rejected = (struct err){0};
     if (!credentials_set(&channel->credentials, access->user_id, access->access_key, &channel->rejected))
         channel->rejected.code = GRPC_INVALID_ARGUMENT;
-    channel->is_tls = access->tls || ca_file;
-    if (str_eq(channel->ca_file, ca_file))
-        return;
-    tls_context_free(TAKE(channel->tls)); /* connections keep what they need of it */
-    mem_set_str(&channel->ca_file, ca_file);
+    is_same = set_file(&channel->ca_file, access->files.ca);
+    is_same &= set_file(&channel->cert_file, access->files.certificate);
+    is_same &= set_file(&channel->key_file, access->files.key);
+    channel->is_tls = access->tls || channel->ca_file || channel->cert_file;
+    if (!is_same)
+        tls_context_free(TAKE(channel->tls)); /* connections keep what they need of it */
 }
 
 void channel_reject_calls(struct channel *channel, const struct err *why)

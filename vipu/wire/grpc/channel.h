@@ -14,6 +14,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/io/loop.h"
+#include "vipu/wire/transport/tls_context.h"
 
 struct channel;
 struct channel_call;
@@ -22,8 +23,8 @@ struct channel_call;
 struct channel_credentials {
     const char *user_id; /* sent with every call; NULL or "": none */
     const char *access_key;
-    bool tls;            /* implied by ca_file */
-    const char *ca_file; /* PEM, read for each connection; NULL or "": the system's CA certificates */
+    bool tls;               /* implied by a CA and by a certificate */
+    struct tls_files files; /* read for each connection */
 };
 
 struct channel_options {
@@ -60,7 +61,7 @@ typedef void (*channel_done_fn)(void *ctx, const struct channel_reply *reply);
 
 struct channel *channel_new(struct loop *loop, const struct channel_options *options);
 void channel_free(struct channel *channel);
-/* Used from the next call on; tls and ca_file from the next connection on. */
+/* Used from the next call on; tls and its files from the next connection on. */
 void channel_set_credentials(struct channel *channel, const struct channel_credentials *access);
 /* Every call fails with this error, unsent, until credentials are set again. The old ones are wiped. */
 void channel_reject_calls(struct channel *channel, const struct err *why);

@@ -48,6 +48,10 @@ void grpc_server_free(struct grpc_server *server);           /* closes every con
  * handler sees the call. */
 const char *grpc_server_call_user_id(const struct grpc_server_call *call);
 const char *grpc_server_call_access_key(const struct grpc_server_call *call);
+/* The common name of the client's certificate, which was verified; "" without one. Borrowed. */
+const char *grpc_server_call_certificate(const struct grpc_server_call *call);
+/* A random number of the call's connection, unlike those of others before and after it. */
+uint64_t grpc_server_call_connection(const struct grpc_server_call *call);
 const char *grpc_server_call_path(const struct grpc_server_call *call); /* "" if it is too long */
 
 void grpc_server_reply(struct grpc_server_call *call, struct slice message);

@@ -43,6 +43,7 @@ struct grpc_server_conn {
     struct grpc_server_conn_owner owner;
     struct grpc_server_calls calls;
     struct loop_timer stall;
+    uint64_t number;     /* random */
     bool has_spoken;     /* it has sent a frame */
     bool is_known;       /* one of its calls has succeeded */
     int64_t since_ms;    /* its last complete request, or its start */
@@ -465,6 +466,7 @@ struct grpc_server_conn *grpc_server_conn_new_take(int fd, struct tls *tls,
     struct grpc_server_conn *conn = NEW(struct grpc_server_conn);
 
     conn->owner = *owner;
+    loop_random(&conn->number, sizeof(conn->number));
     TAILQ_INIT(&conn->calls);
     conn->since_ms = now_of(conn);
     loop_timer_start(owner->loop, &conn->stall, owner->options->stall_ms, on_stalled);
@@ -506,6 +508,18 @@ void grpc_server_conn_free(struct grpc_server_conn *conn)
     drop_bytes(conn, conn->bytes);
     h2_stop(&conn->h2, false);
     mem_free(conn);
+}
+
+const char *grpc_server_call_certificate(const struct grpc_server_call *call)
+{
+    const char *name = call->conn && call->conn->h2.tls ? tls_peer_name(call->conn->h2.tls) : NULL;
+
+    return name ? name : "";
+}
+
+uint64_t grpc_server_call_connection(const struct grpc_server_call *call)
+{
+    return call->conn ? call->conn->number : 0;
 }
 
 const char *grpc_server_call_user_id(const struct grpc_server_call *call)

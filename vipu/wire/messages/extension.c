@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "vipu/wire/messages/proto.h"
+#include "vipu/wire/messages/replies.h"
 
 void wire_put_capacity_request(const struct wire_place *place, struct str *out)
 {
@@ -29,6 +30,26 @@ bool wire_get_capacity_request(struct slice bytes, struct arena *arena, struct w
 bool wire_get_nothing(struct slice bytes, struct arena *arena, struct err *err)
 {
     return proto_unpack(&ipuoperator__vipu__v1__list_clusters_request__descriptor, bytes, arena, err) != NULL;
+}
+
+bool wire_put_key_hash(const char *hash, struct str *out)
+{
+    Ipuoperator__Vipu__V1__StoredAccess access = IPUOPERATOR__VIPU__V1__STORED_ACCESS__INIT;
+
+    access.key_hash = proto_text(hash);
+    return proto_pack(&access, out);
+}
+
+bool wire_get_key_hash(struct slice bytes, char **ret, struct err *err)
+{
+    AUTO(arena) struct arena arena = {.budget = WIRE_REPLY_BUDGET};
+    Ipuoperator__Vipu__V1__StoredAccess *access =
+        proto_unpack(&ipuoperator__vipu__v1__stored_access__descriptor, bytes, &arena, err);
+
+    if (!access)
+        return false;
+    *ret = *access->key_hash ? proto_copy(access->key_hash) : NULL;
+    return true;
 }
 
 bool wire_put_allocation(const struct vipu_allocation_entry *allocation, struct str *out)

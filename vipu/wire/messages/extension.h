@@ -25,6 +25,11 @@ MUST_USE bool wire_get_capacity_request(struct slice bytes, struct arena *arena,
 MUST_USE bool wire_get_nothing(struct slice bytes, struct arena *arena, struct err *err);
 
 /* These append one element; a list reply is a sequence of them. */
+/* For the storage: appends the hash of a partition's access key to the bytes of the partition. */
+bool wire_put_key_hash(const char *hash, struct str *out);
+/* *ret NULL if there is none, owned by the caller. */
+MUST_USE bool wire_get_key_hash(struct slice bytes, char **ret, struct err *err);
+
 bool wire_put_allocation(const struct vipu_allocation_entry *allocation, struct str *out);
 bool wire_put_cluster(const struct vipu_cluster_entry *cluster, struct str *out);
 bool wire_put_capacity(const struct vipu_capacity *capacity, struct str *out);

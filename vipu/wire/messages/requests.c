@@ -33,6 +33,7 @@ void wire_put_create(const struct vipu_requirements *r, struct str *out)
     request.requirements = &wire;
     request.disable_auto_reset = r->disable_auto_reset;
     request.relocatable = r->relocatable;
+    request.access_key = proto_text(r->access_key);
     proto_pack(&request, out);
 }
 
@@ -45,12 +46,13 @@ void wire_put_remove(const char *id, bool force, struct str *out)
     proto_pack(&request, out);
 }
 
-void wire_put_reset(const char *id, bool relocatable, struct str *out)
+void wire_put_reset(const char *id, bool relocatable, const char *access_key, struct str *out)
 {
     Virmgrpc__ResetPartitionRequest request = VIRMGRPC__RESET_PARTITION_REQUEST__INIT;
 
     request.partition_id = proto_text(id);
     request.relocatable = relocatable;
+    request.access_key = proto_text(access_key);
     proto_pack(&request, out);
 }
 
@@ -143,6 +145,7 @@ bool wire_get_create(struct slice bytes, struct arena *arena, struct vipu_requir
         .reconfigurable = wire->reconfigurable,
         .disable_auto_reset = request->disable_auto_reset,
         .relocatable = request->relocatable,
+        .access_key = proto_clean(request->access_key),
     };
     if (!take_ipus(wire, arena, &r, err))
         return false;
@@ -158,7 +161,7 @@ bool wire_get_remove(struct slice bytes, struct arena *arena, struct wire_partit
 
     if (!request)
         return false;
-    *ret = (struct wire_partition_request){proto_clean(request->partition_id), request->force};
+    *ret = (struct wire_partition_request){proto_clean(request->partition_id), request->force, ""};
     return true;
 }
 
@@ -170,7 +173,8 @@ bool wire_get_reset(struct slice bytes, struct arena *arena, struct wire_partiti
 
     if (!request)
         return false;
-    *ret = (struct wire_partition_request){proto_clean(request->partition_id), request->relocatable};
+    *ret = (struct wire_partition_request){proto_clean(request->partition_id), request->relocatable,
+                                           proto_clean(request->access_key)};
     return true;
 }
 
@@ -182,7 +186,8 @@ bool wire_get_status_request(struct slice bytes, struct arena *arena, struct wir
 
     if (!request)
         return false;
-    *ret = (struct wire_partition_request){.partition_id = proto_clean(request->partition_id)};
+    *ret =
+        (struct wire_partition_request){.partition_id = proto_clean(request->partition_id), .access_key = ""};
     return true;
 }
 

@@ -19,6 +19,7 @@
 struct wire_partition_request { /* reset: relocatable; remove: force; status: neither */
     const char *partition_id;
     bool flag;
+    const char *access_key; /* reset: replaces the partition's key; "" otherwise */
 };
 
 struct wire_names {
@@ -35,7 +36,8 @@ struct wire_ipuof_request {
 void wire_put_list(const char *allocation_id, struct str *out);
 void wire_put_create(const struct vipu_requirements *requirements, struct str *out);
 void wire_put_remove(const char *id, bool force, struct str *out);
-void wire_put_reset(const char *id, bool relocatable, struct str *out);
+/* access_key NULL: the partition keeps its own, if it has one. */
+void wire_put_reset(const char *id, bool relocatable, const char *access_key, struct str *out);
 void wire_put_status_request(const char *id, struct str *out);
 void wire_put_ipuof_request(const struct wire_ipuof_request *request, struct str *out);
 

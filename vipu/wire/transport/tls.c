@@ -19,6 +19,7 @@ struct tls {
     SSL *ssl;
     BIO *in, *out; /* owned by the SSL */
     char *host;    /* of a client */
+    char *peer_name;
     bool has_heard;
     unsigned char first_byte; /* of all that arrived */
     bool is_open;
@@ -77,7 +78,30 @@ void tls_free(struct tls *tls)
         return;
     SSL_free(tls->ssl);
     mem_free(tls->host);
+    mem_free(tls->peer_name);
     mem_free(tls);
+}
+
+/* One name, of printable ASCII: what a user id can be. */
+static char *name_of(const X509 *certificate)
+{
+    X509_NAME *subject = certificate ? X509_get_subject_name(certificate) : NULL;
+    int at = subject ? X509_NAME_get_index_by_NID(subject, NID_commonName, -1) : -1;
+    const ASN1_STRING *name = at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+    const char *text = name ? (const char *)ASN1_STRING_get0_data(name) : NULL;
+    int len = name ? ASN1_STRING_length(name) : 0;
+
+    if (len <= 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0)
+        return NULL;
+    for (int i = 0; i < len; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return NULL;
+    return mem_strndup(text, (size_t)len);
+}
+
+const char *tls_peer_name(const struct tls *tls)
+{
+    return tls->peer_name;
 }
 
 bool tls_is_open(const struct tls *tls)
@@ -89,6 +113,9 @@ static bool fail_verification(const struct tls *tls, struct err *err)
 {
     long verdict = SSL_get_verify_result(tls->ssl);
 
+    if (!tls->host)
+        return err_set(err, ERR_DENIED, "the client's certificate is rejected: %s",
+                       X509_verify_cert_error_string(verdict));
     switch (verdict) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
         return err_set(err, ERR_DENIED,
@@ -146,6 +173,7 @@ static bool check_alpn(struct tls *tls, struct err *err)
     if (len != 2 || memcmp(name, "h2", 2) != 0)
         return err_set(err, ERR_IO, "the peer speaks TLS but not HTTP/2: is this a V-IPU controller?");
     tls->is_open = true;
+    tls->peer_name = name_of(SSL_get0_peer_certificate(tls->ssl));
     return true;
 }
 

@@ -22,6 +22,9 @@ void tls_free(struct tls *tls); /* accepts NULL */
 
 bool tls_is_open(const struct tls *tls); /* the handshake is done */
 
+/* The common name of the peer's certificate, which was verified; NULL: it has none, or shows none. */
+const char *tls_peer_name(const struct tls *tls);
+
 /* Continues the handshake as far as the received bytes allow; does nothing when open. */
 MUST_USE bool tls_shake(struct tls *tls, struct err *err);
 /* Bytes that arrived; all of them are consumed. */

@@ -5,10 +5,14 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "base/io/pem.h"
+
+/* With forward secrecy and AEAD: what RFC 9113, appendix A, leaves for HTTP/2. */
+#define TLS12_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 /* ALPN's name of HTTP/2, with its length in front. */
 static const unsigned char alpn_h2[] = {2, 'h', '2'};
@@ -38,6 +42,9 @@ static struct tls_context *context_new(const SSL_METHOD *method)
 
     context->ssl = must(SSL_CTX_new(method));
     SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
+    /* Those of TLS 1.3 have no others. */
+    if (SSL_CTX_set_cipher_list(context->ssl, TLS12_CIPHERS) != 1)
+        abort();
     SSL_CTX_set_options(context->ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     SSL_CTX_set_mode(context->ssl, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
@@ -148,48 +155,98 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, 
     return SSL_TLSEXT_ERR_OK;
 }
 
-struct tls_context *tls_context_server(const char *certificate_file, const char *key_file,
-                                       struct strv *problems)
-{
-    struct tls_context *context = context_new(TLS_server_method());
-    struct err err;
-    bool has_certificate, has_key;
-
-    SSL_CTX_set_num_tickets(context->ssl, 0);
-    SSL_CTX_set_alpn_select_cb(context->ssl, on_alpn, NULL);
-    has_certificate = each_certificate(certificate_file, use_certificate, context->ssl, &err);
-    if (!has_certificate)
-        strv_push(problems, err.msg);
-    /* OpenSSL compares the key with the certificate, if there is one. */
-    has_key = use_key(context->ssl, key_file, &err);
-    if (!has_key)
-        strv_push(problems, err.msg);
-    if (has_certificate && has_key)
-        return context;
-    tls_context_free(context);
-    return NULL;
-}
-
 static bool use_authority(SSL_CTX *ssl, X509 *certificate, size_t position)
 {
     (void)position;
     return X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), certificate) == 1;
 }
 
-struct tls_context *tls_context_client(const char *ca_file, struct err *err)
+/* Clients choose one of their certificates by the names of these. */
+static bool use_client_authority(SSL_CTX *ssl, X509 *certificate, size_t position)
+{
+    return use_authority(ssl, certificate, position) && SSL_CTX_add_client_CA(ssl, certificate) == 1;
+}
+
+static bool is_given(const char *file)
+{
+    return file && *file;
+}
+
+static bool note(bool ok, const struct err *err, struct strv *problems)
+{
+    if (!ok)
+        strv_push(problems, err->msg);
+    return ok;
+}
+
+struct tls_context *tls_context_server(const struct tls_files *files, struct strv *problems)
+{
+    struct tls_context *context = context_new(TLS_server_method());
+    struct err err;
+    bool has_certificate, has_key, has_ca;
+
+    SSL_CTX_set_num_tickets(context->ssl, 0);
+    SSL_CTX_set_alpn_select_cb(context->ssl, on_alpn, NULL);
+    has_certificate =
+        note(each_certificate(files->certificate, use_certificate, context->ssl, &err), &err, problems);
+    /* OpenSSL compares the key with the certificate, if there is one. */
+    has_key = note(use_key(context->ssl, files->key, &err), &err, problems);
+    has_ca = !is_given(files->ca) ||
+             note(each_certificate(files->ca, use_client_authority, context->ssl, &err), &err, problems);
+    if (is_given(files->ca))
+        SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
+    if (has_certificate && has_key && has_ca)
+        return context;
+    tls_context_free(context);
+    return NULL;
+}
+
+static int64_t expiry_of(const X509 *certificate)
+{
+    struct tm when;
+
+    return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when) == 1 ? (int64_t)timegm(&when) : 1;
+}
+
+int64_t tls_context_expiry_s(const struct tls_context *context)
+{
+    const X509 *leaf = context ? SSL_CTX_get0_certificate(context->ssl) : NULL;
+    STACK_OF(X509) *chain = NULL;
+    int64_t first = leaf ? expiry_of(leaf) : 0;
+
+    if (leaf)
+        SSL_CTX_get0_chain_certs(context->ssl, &chain);
+    for (int i = 0; i < sk_X509_num(chain); i++) {
+        int64_t expiry = expiry_of(sk_X509_value(chain, i));
+
+        first = expiry < first ? expiry : first;
+    }
+    return first;
+}
+
+static bool use_own(SSL_CTX *ssl, const struct tls_files *files, struct err *err)
+{
+    return !is_given(files->certificate) ||
+           (each_certificate(files->certificate, use_certificate, ssl, err) &&
+            use_key(ssl, is_given(files->key) ? files->key : files->certificate, err));
+}
+
+static bool use_ca(SSL_CTX *ssl, const char *file, struct err *err)
+{
+    if (is_given(file))
+        return each_certificate(file, use_authority, ssl, err);
+    return SSL_CTX_set_default_verify_paths(ssl) == 1 ||
+           err_set(err, ERR_INVALID, "cannot load the system's CA certificates: %s", reason());
+}
+
+struct tls_context *tls_context_client(const struct tls_files *files, struct err *err)
 {
     struct tls_context *context = context_new(TLS_client_method());
-    bool ok;
 
     SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_alpn_protos(context->ssl, alpn_h2, sizeof(alpn_h2));
     ERR_clear_error();
-    if (ca_file && *ca_file)
-        ok = each_certificate(ca_file, use_authority, context->ssl, err);
-    else
-        ok = SSL_CTX_set_default_verify_paths(context->ssl) == 1 ||
-             err_set(err, ERR_INVALID, "cannot load the system's CA certificates: %s", reason());
-    if (ok)
+    if (use_ca(context->ssl, files->ca, err) && use_own(context->ssl, files, err))
         return context;
     tls_context_free(context);
     return NULL;

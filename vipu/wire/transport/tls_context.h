@@ -3,6 +3,8 @@
  * connections use it: each keeps a reference. Files are read completely, here, and never again. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/core/err.h"
 #include "base/core/str.h"
 
@@ -11,12 +13,21 @@
 struct tls_context;
 struct ssl_ctx_st;
 
-/* The server's certificate with its chain, leaf first, and the private key, both PEM. NULL: `problems` has
- * one sentence per mistake, in either file. */
-struct tls_context *tls_context_server(const char *certificate_file, const char *key_file,
-                                       struct strv *problems);
-/* ca_file NULL or "": the system's CA certificates. NULL: err says what is wrong with the file. */
-struct tls_context *tls_context_client(const char *ca_file, struct err *err);
+/* PEM files of one side. Borrowed. */
+struct tls_files {
+    const char *certificate; /* with its chain, leaf first; a client's may be NULL or "" */
+    const char *key;         /* NULL or "": in the same file */
+    const char *ca; /* whom the other side's certificate has to be signed by. A client: NULL or "" are the
+                       system's CA certificates; a server: NULL or "" means that it asks for none */
+};
+
+/* NULL: `problems` has one sentence per mistake, in any of the files. A client without a certificate is
+ * accepted; one with a certificate of another CA is not. */
+struct tls_context *tls_context_server(const struct tls_files *files, struct strv *problems);
+/* NULL: err says what is wrong with the files. */
+struct tls_context *tls_context_client(const struct tls_files *files, struct err *err);
+/* When the first certificate of the server's chain expires, in Unix seconds; 0: not a server's. */
+int64_t tls_context_expiry_s(const struct tls_context *context);
 void tls_context_free(struct tls_context *context); /* accepts NULL */
 
 struct ssl_ctx_st *tls_context_ssl(const struct tls_context *context); /* OpenSSL's; for tls.c only */

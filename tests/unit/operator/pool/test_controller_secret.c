@@ -8,7 +8,7 @@
 #include "base/io/file.h"
 #include "lib/check.h"
 
-#define FILES 5
+#define FILES 6
 
 struct file {
     const char *name, *text;
@@ -56,10 +56,12 @@ TEST(a_part_is_enough)
 {
     static const struct {
         struct file files[FILES];
-        bool has_user, has_ca, has_job_user;
-    } rows[] = {{{{"user-id", "a"}, {"access-key", "k"}}, true, false, false},
-                {{{"ca.crt", "pem"}}, false, true, false},
-                {{{"job-user-id", "a"}, {"job-access-key", "k"}}, false, false, true}};
+        bool has_user, has_ca, has_job_user, has_partition_secret;
+    } rows[] = {
+        {{{"user-id", "a"}, {"access-key", "k"}}, true, false, false, false},
+        {{{"ca.crt", "pem"}}, false, true, false, false},
+        {{{"job-user-id", "a"}, {"job-access-key", "k"}}, false, false, true, false},
+        {{{"user-id", "a"}, {"access-key", "k"}, {"partition-secret", "s"}}, true, false, false, true}};
 
     CHECK_ROWS (row, rows) {
         AUTO(mem) char *folder = mounted(row->files);
@@ -70,6 +72,7 @@ TEST(a_part_is_enough)
         CHECK_INT_EQ(controller_secret.user_id != NULL, row->has_user);
         CHECK_INT_EQ(controller_secret.ca_file != NULL, row->has_ca);
         CHECK_INT_EQ(controller_secret.job_key != NULL, row->has_job_user);
+        CHECK_INT_EQ(controller_secret.partition_secret != NULL, row->has_partition_secret);
     }
 }
 
@@ -85,6 +88,8 @@ TEST(everything_that_is_wrong_with_a_secret_is_reported_and_nothing_of_it_shown)
          "Secret has access-key but not user-id; Secret has job-user-id but not job-access-key"},
         {{{"user-id", "PLANTED"}, {"access-key", " \n"}, {"ca.crt", ""}},
          "access-key is empty; ca.crt is empty"},
+        {{{"job-user-id", "PLANTED"}, {"job-access-key", "PLANTED"}, {"partition-secret", "PLANTED"}},
+         "Secret has both job-user-id and partition-secret; remove one of them"},
     };
 
     CHECK_ROWS (row, rows) {

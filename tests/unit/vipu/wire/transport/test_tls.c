@@ -33,9 +33,10 @@ static struct pair pair_new(const char *named, const char *host)
     peer_identity_make(&identity, named);
     AUTO(mem) char *certificate = in_tmp("certificate", identity.cert_pem);
     AUTO(mem) char *key = in_tmp("key", identity.key_pem);
-    pair.server_side = tls_context_server(certificate, key, &problems);
+    pair.server_side =
+        tls_context_server(&(struct tls_files){.certificate = certificate, .key = key}, &problems);
     CHECK_INT_EQ(problems.count, 0);
-    pair.client_side = tls_context_client(certificate, &err);
+    pair.client_side = tls_context_client(&(struct tls_files){.ca = certificate}, &err);
     CHECK(pair.client_side != NULL);
     pair.client = tls_new_client(pair.client_side, host);
     pair.server = tls_new_server(pair.server_side);
@@ -302,10 +303,11 @@ TEST(every_mistake_in_both_files)
     AUTO(mem) char *certificate = in_tmp("one.pem", one.cert_pem);
     AUTO(mem) char *strange_key = in_tmp("other.key", other.key_pem);
     AUTO(mem) char *empty = in_tmp("empty", "");
-    CHECK(!tls_context_server(certificate, strange_key, &problems));
+    CHECK(
+        !tls_context_server(&(struct tls_files){.certificate = certificate, .key = strange_key}, &problems));
     CHECK_INT_EQ(problems.count, 1);
     CHECK_HAS(problems.items[0], "other.key");
-    CHECK(!tls_context_server(empty, empty, &problems));
+    CHECK(!tls_context_server(&(struct tls_files){.certificate = empty, .key = empty}, &problems));
     CHECK_INT_EQ(problems.count, 3);
     CHECK_HAS(problems.items[1], "no PEM certificate");
     CHECK_HAS(problems.items[2], "no PEM private key");
