@@ -70,6 +70,10 @@ POD_ONLY = {"$ref": "#/definitions/podOnly"}
          "controller.podLabels: app.kubernetes.io/instance is a label"),
         ({"controller": {"podAnnotations": {"checksum/controllers": "x"}}},
          "controller.podAnnotations: checksum/controllers is an annotation"),
+        *(({"vipuServer": {"enabled": True, "config": {key: value}}}, f"vipuServer.config.{key}: vipuServer.secureMode sets it")
+          for key, value in (("secure", True), ("users", []), ("tls", {}))),
+        ({"vipuServer": {"enabled": True, "credentialsSecret": "access"}},
+         "vipuServer.credentialsSecret: vipuServer.secureMode creates the credentials"),
         ({"vipuServer": {"podAnnotations": {"checksum/config": "x"}}},
          "vipuServer.podAnnotations: checksum/config is an annotation"),
         ({"controller": {"extraArgs": ["--lease-name", "x"]}}, "--lease-name is set by the chart"),

@@ -173,7 +173,8 @@ def test_controllers_of_the_old_string_become_a_list(render):
 def test_simulated_controller_is_appended_to_those_given(render):
     given = [{"host": "pod1", "port": 8090, "selector": "vipu-ctrl=a"}]
     objects = render({**SIMULATED, "global": {"vipuControllers": given}})
-    built_in = {"host": "ipu-operator-vipu-server.ipus.svc", "port": 8090, "selector": "vipu-ctrl=vctl1"}
+    built_in = {"host": "ipu-operator-vipu-server.ipus.svc", "port": 8090, "selector": "vipu-ctrl=vctl1", "tls": True,
+                "secretRef": {"name": "ipu-operator-vipu-keys"}}
     assert controllers(objects) == [*given, built_in]
     service = objects["Service", "ipu-operator-vipu-server"]["spec"]
     labels = objects["Deployment", "ipu-operator-vipu-server"]["spec"]["template"]["metadata"]["labels"]
@@ -196,19 +197,23 @@ def test_secrets_of_controllers_are_mounted_and_nothing_else_of_them(render):
     one, two = mounted_secrets(objects)
     assert (one["name"], two["name"]) == ("one", "two") and one["optional"] is two["optional"] is True
     assert [(item["key"], item["path"]) for item in one["items"]] == [
-        (key, f"one/{key}") for key in ("user-id", "access-key", "ca.crt", "job-user-id", "job-access-key")]
+        (key, f"one/{key}") for key in ("user-id", "access-key", "ca.crt", "client.crt", "client.key", "job-user-id", "job-access-key",
+                                      "partition-secret")]
     (mount,) = [mount for mount in manager(objects)["containers"][0]["volumeMounts"] if mount["name"] == "vipu-credentials"]
     assert arguments(manager(objects))["credentials"] == mount["mountPath"] and mount["readOnly"] is True
 
 
-@pytest.mark.parametrize("values", [{}, SIMULATED, {"global": {"vipuControllers": "pod1:8090:a=b"}}])
+OPEN = {"vipuServer": {"enabled": True, "secureMode": False}}
+
+
+@pytest.mark.parametrize("values", [{}, OPEN, {"global": {"vipuControllers": "pod1:8090:a=b"}}])
 def test_without_secrets_nothing_is_mounted(render, values):
     objects = render(values)
     assert mounted_secrets(objects) == [] and "credentials" not in arguments(manager(objects))
 
 
 def test_simulated_controller_in_secure_mode(render):
-    objects = render({"vipuServer": {"enabled": True, "filesSecret": "files", "credentialsSecret": "access", "config": {
+    objects = render({"vipuServer": {"enabled": True, "secureMode": False, "filesSecret": "files", "credentialsSecret": "access", "config": {
         "secure": True, "tls": {"certificate": "/etc/vipu-server-files/tls.crt", "key": "/etc/vipu-server-files/tls.key"}}}})
     (entry,) = controllers(objects)
     assert entry["secretRef"] == {"name": "access"} and entry["tls"] is True
@@ -216,6 +221,38 @@ def test_simulated_controller_in_secure_mode(render):
     server = objects["Deployment", "ipu-operator-vipu-server"]["spec"]["template"]["spec"]
     assert {"name": "files", "secret": {"secretName": "files", "defaultMode": 0o440}} in server["volumes"]
     assert objects["Service", "ipu-operator-vipu-server"]["spec"]["ports"][0]["appProtocol"] == "https"
+
+
+def test_simulated_controller_has_keys_that_no_manifest_contains(render):
+    objects = render(SIMULATED)
+    name = "ipu-operator-vipu-keys"
+    assert not {"data", "stringData"} & set(objects["Secret", name])
+    (entry,) = controllers(objects)
+    assert entry["secretRef"] == {"name": name} and entry["tls"] is True
+    assert [secret["name"] for secret in mounted_secrets(objects)] == [name]
+    config = yaml.safe_load(objects["ConfigMap", "ipu-operator-vipu-server"]["data"]["vipu-server.yaml"])
+    assert config["secure"] is True and set(config["tls"]) == {"certificate", "key"}
+    assert config["users"] == [{"id": "operator", "access-key-file": "/etc/vipu-server-keys/access-key", "allocations": ["cl1"]}]
+    (init,) = objects["Deployment", "ipu-operator"]["spec"]["template"]["spec"]["initContainers"]
+    assert init["args"] == ["create-vipu-keys", name, "--namespace=ipus",
+                            "--hosts=ipu-operator-vipu-server.ipus.svc,localhost,127.0.0.1"]
+    assert {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "patch"]} in \
+        objects["Role", "ipu-operator-controller"]["rules"]
+
+
+def test_simulated_controllers_own_allocations_are_the_operators(render):
+    objects = render({"vipuServer": {"enabled": True, "config": {"clusters": [
+        {"id": "a", "allocations": [{"id": "small", "agents": ["ag1"]}]}, {"id": "b"}]}}})
+    config = yaml.safe_load(objects["ConfigMap", "ipu-operator-vipu-server"]["data"]["vipu-server.yaml"])
+    assert config["users"][0]["allocations"] == ["a", "small", "b"]
+
+
+def test_an_open_simulated_controller_has_no_keys(render):
+    objects = render({"vipuServer": {"enabled": True, "secureMode": False}})
+    (entry,) = controllers(objects)
+    assert "secretRef" not in entry and "tls" not in entry and mounted_secrets(objects) == []
+    assert ("Secret", "ipu-operator-vipu-keys") not in objects
+    assert "initContainers" not in objects["Deployment", "ipu-operator"]["spec"]["template"]["spec"]
 
 
 def test_new_controllers_restart_the_operator(render):
@@ -228,7 +265,7 @@ def test_new_controllers_restart_the_operator(render):
 
 @pytest.mark.parametrize("ipus, domains", [(4, 1), (32, 1), (64, 1), (192, 3)])
 def test_simulated_hardware_has_the_ipus_asked_for(render, ipus, domains):
-    objects = render({"vipuServer": {"enabled": True, "ipus": ipus, "config": {"create-ms": 0}}})
+    objects = render({"vipuServer": {"enabled": True, "secureMode": False, "ipus": ipus, "config": {"create-ms": 0}}})
     config = yaml.safe_load(objects["ConfigMap", "ipu-operator-vipu-server"]["data"]["vipu-server.yaml"])
     assert config == {"create-ms": 0, "clusters": [{"id": "cl1", "ipulink-domains": domains, "agents": ipus // 4}]}
 
@@ -279,7 +316,7 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
             assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
             assert "pods/exec" not in rule["resources"]
             if "secrets" in rule["resources"]:
-                assert set(rule["verbs"]) <= {"create", "delete"}
+                assert set(rule["verbs"]) <= {"create", "delete"} or rule.get("resourceNames") == ["ipu-operator-vipu-keys"]
 
 
 def test_the_only_secret_that_is_read_is_the_webhooks_own(render):

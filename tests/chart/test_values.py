@@ -11,8 +11,9 @@ RETIRED = {"$ref": "#/definitions/retired"}
 # test_hardening.py: it goes with few of the others.
 ALONE = {"controller.watchNamespace"}
 # What would be rejected without it.
-LEANS_ON = {"admissionWebhooks.enabled": "admissionWebhooks.certManager.enabled", "uninstall.check": "uninstall.drain",
-            "controller.priorityClassName": "priorityClass.create"}
+LEANS_ON = {"admissionWebhooks.enabled": ("admissionWebhooks.certManager.enabled", False),
+            "uninstall.check": ("uninstall.drain", False), "controller.priorityClassName": ("priorityClass.create", False),
+            "vipuServer.secureMode": ("vipuServer.credentialsSecret", "")}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_it_is_used(programs, everything, path):
     now = value_at(EVERYTHING, path.split("."))
     changed = merged(without(EVERYTHING, path), nested(path, other if now == default else default))
     if path in LEANS_ON:
-        changed = merged(changed, nested(LEANS_ON[path], False))
+        changed = merged(changed, nested(*LEANS_ON[path]))
     assert render(programs / "helm", changed) != everything
 
 

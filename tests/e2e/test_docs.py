@@ -105,7 +105,7 @@ def admin(stack, reader):
         kube.run(*helm, "uninstall", "ipu-operator", "--namespace", SYSTEM, "--no-hooks", "--wait")
         stack.kubectl("create", "namespace", VIPU)
         server = kube.run(*helm, "template", "ipu-operator", CHART, "--namespace", VIPU, "--set=vipuServer.enabled=true",
-                          "--show-only=templates/vipu-server.yaml").stdout
+                          "--set=vipuServer.secureMode=false", "--show-only=templates/vipu-server.yaml").stdout
         stack.kubectl.within(VIPU)("apply", "-f", "-", stdin=server)
         yield reader("default", VIPU, **names)
     finally:

@@ -8,7 +8,7 @@ import sys
 import kube
 import secret_leaks
 import pytest
-from jobs import job
+from jobs import UNTIL_TOLD, job
 from test_launcher import launcher_log, mpi, untagged
 from stack import SYSTEM
 
@@ -45,6 +45,37 @@ def server_config(keys):
             "clusters": [{"id": "cl1", "agents": 4}, {"id": "others", "agents": 4}]}
 
 
+# A tenant against the default installation: with what its pod was given, with nothing, and with a guess.
+ATTACK = """
+own="$IPUOF_VIPU_API_PARTITION_ID" victim="${own/mallory/victim}"
+rejected() { if "$@" > out 2>&1; then cat out; exit 1; fi; cat out; }
+cd /tmp
+rejected vipu get partition "$victim"
+rejected vipu reset partition "$victim"
+rejected vipu remove partition "$victim"
+rejected vipu remove partition "$victim" --force
+rejected vipu create partition more --size 4
+rejected env VIPU_CLI_API_USER_ID="partition:$victim" vipu remove partition "$victim"
+rejected env -u VIPU_CLI_API_USER_ID -u VIPU_CLI_API_ACCESS_KEY vipu remove partition "$victim"
+vipu list partitions > out
+grep -q "$own" out && ! grep -q "$victim" out || exit 1
+gc-info --list-devices | grep "Partition: $own"
+echo nothing was touched
+"""
+
+
+def test_a_tenant_cannot_touch_the_partition_of_another(stack, start, namespace):
+    victim = start(job("victim", UNTIL_TOLD))
+    victim.wait_for_state("Running", seconds=120)
+    mallory = start(job("mallory", ATTACK))
+    mallory.wait_for_state("Completed", "Failed", seconds=120)
+    assert mallory.log().endswith("nothing was touched\n"), mallory.log()
+    (theirs,) = [id for id in stack.partitions() if id.startswith("p-victim-")]
+    assert stack.partitions()[theirs]["ready_state"] == "PS_ACTIVE"
+    assert victim.state() == "Running"
+    assert [one["secureMode"] for one in stack.controllers()] == [True]
+
+
 @pytest.fixture(scope="module")
 def keys():
     return {user: f"planted-{secrets.token_hex(12)}" for user in ("operator", "jobs")}
@@ -60,7 +91,7 @@ def secure(stack, keys, tmp_path_factory):
         opaque("secure-access", user_id="operator", access_key=keys["operator"], ca_crt=authority.pem.read_text(),
                job_user_id="jobs", job_access_key=keys["jobs"]))
     values = json.dumps({"fullnameOverride": "secure", "vipuServer": {
-        "enabled": True, "filesSecret": "secure-files", "config": server_config(keys)}})
+        "enabled": True, "secureMode": False, "filesSecret": "secure-files", "config": server_config(keys)}})
     manifest = stack.helm("template", "secure", CHART, "--namespace", SYSTEM, "--show-only", "templates/vipu-server.yaml",
                           "--values", "-", stdin=values)
     stack.system("apply", "-f", "-", stdin=manifest)

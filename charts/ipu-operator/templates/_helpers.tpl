@@ -98,11 +98,34 @@ without a registry to pull from. */}}
 {{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
-{{- /* One cluster of IPU-Link domains with 64 IPUs each, 4 per agent. */}}
+{{- /* The Secret with the keys that the operator creates for the simulated controller; empty if it creates none. */}}
+{{- define "ipu-operator.vipuKeysSecret" -}}
+{{- if and .Values.vipuServer.enabled .Values.vipuServer.secureMode }}{{ include "ipu-operator.fullname" . }}-vipu-keys{{ end -}}
+{{- end -}}
+
+{{- /* Not empty if the simulated controller speaks TLS. */}}
+{{- define "ipu-operator.vipuServerTls" -}}
+{{- if or .Values.vipuServer.secureMode (hasKey .Values.vipuServer.config "tls") }}yes{{ end -}}
+{{- end -}}
+
+{{- /* One cluster of IPU-Link domains with 64 IPUs each, 4 per agent. In secure mode the operator is the only user, with all
+allocations. */}}
 {{- define "ipu-operator.vipuServerConfig" -}}
 {{- $ipus := int .Values.vipuServer.ipus -}}
 {{- $cluster := dict "id" "cl1" "ipulink-domains" (div $ipus 64 | max 1) "agents" (div $ipus 4) -}}
-{{- merge (deepCopy .Values.vipuServer.config) (dict "clusters" (list $cluster)) | toYaml -}}
+{{- $config := merge (deepCopy .Values.vipuServer.config) (dict "clusters" (list $cluster)) -}}
+{{- if .Values.vipuServer.secureMode -}}
+{{- $allocations := list -}}
+{{- range $config.clusters -}}
+{{- $allocations = append $allocations .id -}}
+{{- range .allocations }}{{ $allocations = append $allocations .id }}{{ end -}}
+{{- end -}}
+{{- $keys := "/etc/vipu-server-keys" -}}
+{{- $user := dict "id" "operator" "access-key-file" (printf "%s/access-key" $keys) "allocations" $allocations -}}
+{{- $tls := dict "certificate" (printf "%s/tls.crt" $keys) "key" (printf "%s/tls.key" $keys) -}}
+{{- $config = merge $config (dict "secure" true "users" (list $user) "tls" $tls) -}}
+{{- end -}}
+{{- $config | toYaml -}}
 {{- end -}}
 
 {{- /* The V-IPU controllers in the operator's format; empty if none is configured. */}}
@@ -119,11 +142,26 @@ without a registry to pull from. */}}
 {{- end -}}
 {{- if .Values.vipuServer.enabled -}}
 {{- $simulated := dict "host" (include "ipu-operator.vipuServerHost" .) "port" 8090 "selector" .Values.vipuServer.nodeLabel -}}
-{{- with .Values.vipuServer.credentialsSecret }}{{ $_ := set $simulated "secretRef" (dict "name" .) }}{{ end -}}
-{{- if hasKey .Values.vipuServer.config "tls" }}{{ $_ := set $simulated "tls" true }}{{ end -}}
+{{- with .Values.vipuServer.credentialsSecret | default (include "ipu-operator.vipuKeysSecret" .) -}}
+{{- $_ := set $simulated "secretRef" (dict "name" .) -}}
+{{- end -}}
+{{- if include "ipu-operator.vipuServerTls" . }}{{ $_ := set $simulated "tls" true }}{{ end -}}
 {{- $controllers = append $controllers $simulated -}}
 {{- end -}}
 {{- with $controllers }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{- /* The V-IPU controllers, other than the simulated one, for which the operator has no credentials. */}}
+{{- define "ipu-operator.controllersWithoutSecret" -}}
+{{- $names := list -}}
+{{- range include "ipu-operator.vipuControllers" . | fromYamlArray -}}
+{{- if kindIs "string" . -}}
+{{- $names = append $names (regexFind "^(\\[[^\\]]*\\]|[^:]*)(:[0-9]+)?" .) -}}
+{{- else if not (or .secretRef (eq .host (include "ipu-operator.vipuServerHost" $))) -}}
+{{- $names = append $names .host -}}
+{{- end -}}
+{{- end -}}
+{{- $names | toJson -}}
 {{- end -}}
 
 {{- /* The distinct node labels (label=value) of the V-IPU controllers; "" for one without. */}}
@@ -155,7 +193,7 @@ Optional, so that a missing Secret does not block the pod. */}}
 {{- end -}}
 {{- range $name := uniq $names -}}
 {{- $items := list -}}
-{{- range list "user-id" "access-key" "ca.crt" "job-user-id" "job-access-key" -}}
+{{- range list "user-id" "access-key" "ca.crt" "client.crt" "client.key" "job-user-id" "job-access-key" "partition-secret" -}}
 {{- $items = append $items (dict "key" . "path" (printf "%s/%s" $name .)) -}}
 {{- end -}}
 {{- $sources = append $sources (dict "secret" (dict "name" $name "optional" true "items" $items)) -}}

@@ -13,6 +13,7 @@
 {{- include "ipu-operator.invalidIdle" . -}}
 {{- include "ipu-operator.invalidSecond" . -}}
 {{- include "ipu-operator.invalidMove" . -}}
+{{- include "ipu-operator.invalidSecureMode" . -}}
 {{- end -}}
 
 {{- /* Rejects values of the vendor's chart that have no effect here, unless they are empty or at the vendor's default. */}}
@@ -90,6 +91,20 @@ default. Other images and tags are the user's choice. */}}
   global.vipuControllers: {{ $name }} is a duplicate; list each controller once, with a label that all of its nodes have
 {{- end -}}
 {{- $_ := set $seen $name true -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The operator's own secure mode would override another one, or be overridden by it. */}}
+{{- define "ipu-operator.invalidSecureMode" -}}
+{{- if and .Values.vipuServer.enabled .Values.vipuServer.secureMode -}}
+{{- range $key := list "secure" "tls" "users" -}}
+{{- if hasKey $.Values.vipuServer.config $key }}
+  vipuServer.config.{{ $key }}: vipuServer.secureMode sets it; remove it, or set vipuServer.secureMode=false to set up secure mode yourself
+{{- end -}}
+{{- end -}}
+{{- if .Values.vipuServer.credentialsSecret }}
+  vipuServer.credentialsSecret: vipuServer.secureMode creates the credentials; remove it, or set vipuServer.secureMode=false to set up secure mode yourself
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -95,9 +95,13 @@ class Stack:
     def alone(self, namespace):
         """In place of the operator another one that has this namespace alone, with the same V-IPU controller."""
         deployment = "deployment/ipu-operator"
+        entry = "global.vipuControllers[0]"
         values = [f"controller.watchNamespace={namespace}", "controller.partitionPrefix=alone",
-                  "admissionWebhooks.enabled=false",
-                  f"global.vipuControllers=ipu-operator-vipu-server.{SYSTEM}.svc:8090:{NODE_LABEL}"]
+                  "admissionWebhooks.enabled=false", f"{entry}.host=ipu-operator-vipu-server.{SYSTEM}.svc",
+                  f"{entry}.selector={NODE_LABEL}", f"{entry}.secretRef.name=ipu-operator-vipu-keys"]
+        keys = self.system.get("secret", "ipu-operator-vipu-keys")
+        self.kubectl.within(namespace).create({"apiVersion": "v1", "kind": "Secret", "data": keys["data"],
+                                               "metadata": {"name": "ipu-operator-vipu-keys"}})
         helm = [self.programs / "helm", "--kubeconfig", self.kubectl.kubeconfig, "--namespace", namespace]
         replicas = self.system.get("deployment", "ipu-operator")["spec"]["replicas"]
         self.system("scale", deployment, "--replicas=0")
@@ -108,6 +112,7 @@ class Stack:
             yield
         finally:
             kube.run(*helm, "uninstall", "alone", "--wait", "--ignore-not-found")
+            self.kubectl.within(namespace)("delete", "secret", "ipu-operator-vipu-keys")
             self.system("scale", deployment, f"--replicas={replicas}")
             self.wait_until_leading()
 
