@@ -28,6 +28,16 @@ TEST(appending)
     CHECK(memcmp(s.ptr, "abc007\0x\0", 9) == 0);
 }
 
+TEST(bytes_are_added_as_hexadecimal_digits)
+{
+    AUTO(str) struct str text = {0}, small = {.max = 3};
+
+    CHECK(str_add_hex(&text, "\x00\x7f\xab", 3));
+    CHECK_STR_EQ(str_text(&text), "007fab");
+    CHECK(str_add_hex(&text, "", 0));
+    CHECK(!str_add_hex(&small, "\x01\x02", 2));
+}
+
 TEST(an_append_over_the_cap_adds_nothing_and_sticks)
 {
     AUTO(str) struct str s = {.max = 5};

@@ -56,6 +56,15 @@ TEST(a_new_one_is_good_until_two_thirds_of_its_time_are_over)
     CHECK_INT_EQ(certificates_in(made.cert), 1);
 }
 
+TEST(a_lasting_one_is_good_for_ten_years)
+{
+    AUTO(certificate) struct certificate made = {0};
+
+    certificate_make_lasting(&names, NOW, &made);
+    CHECK_STR_EQ(certificate_problem(&made, &names, true, NOW + 3649 * DAY_S), NULL);
+    CHECK_STR_EQ(certificate_problem(&made, &names, true, NOW + 3651 * DAY_S), "expired");
+}
+
 TEST(what_does_not_belong_together_is_a_fault)
 {
     AUTO(certificate) struct certificate a = {0}, b = {0};
