@@ -84,7 +84,7 @@ def installed(request, api, programs, namespace):
     assert f"kubectl -n {namespace} rollout status" in printed
     yield namespace
     helm("uninstall", "release", "--no-hooks")
-    left = api.must("get", "deployments,configmaps,services,roles,rolebindings,serviceaccounts", "-o", "name",
+    left = api.must("get", "deployments,configmaps,secrets,services,roles,rolebindings,serviceaccounts", "-o", "name",
                     namespace=namespace)
     assert [name for name in left.split() if "ipu-operator" in name] == []
     wide = api.must("get", "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations",

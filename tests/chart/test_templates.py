@@ -380,6 +380,11 @@ def test_notes_show_the_next_step(helm):
     listed = notes({"global": {"vipuControllers": [{"host": "pod1", "selector": "vipu-ctrl=a"}, {"host": "pod2"}]}})
     assert re.findall("label node NODE (.*)", listed) == ["vipu-ctrl=a"]
     assert "  kubectl apply -f job.yaml\n" in several
+    assert "no Secret is set for [fd00::1]:8091, pod1:8090, pod2, pod3:1." in several
+    assert "no Secret is set for pod1, pod2." in listed
+    keys = [{"host": "pod1", "secretRef": {"name": "access"}}]
+    assert "Secret is set" not in simulated + notes({"global": {"vipuControllers": keys}})
+    assert "is not in secure mode" not in simulated and "is not in secure mode" in notes(OPEN)
     there = notes({**NO_WEBHOOKS, "controller": {"watchNamespace": "research"}})
     assert "  kubectl -n research apply -f job.yaml\n  kubectl -n research get ij\n" in there
     assert "NOTE: with controller.replicas=1" in notes({"controller": {"replicas": 1}})
