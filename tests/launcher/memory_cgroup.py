@@ -4,7 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-import processes
 from waiting import until
 
 LIMIT_BYTES = 128 << 20
