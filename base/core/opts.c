@@ -1,12 +1,13 @@
 #include "base/core/opts.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/core/suggest.h"
 
-enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
+enum { HELP_COLUMN = 34, HELP_WIDTH = 100, COMMAND_WORDS = 2 };
 
 static void *place(const struct opt *row, void *target)
 {
@@ -137,13 +138,30 @@ struct scan {
     void *target;
     struct strv *words;
     struct strv *problems;
+    struct strv given;      /* flags with values */
     enum opts_result asked; /* OPTS_HELP or OPTS_VERSION once seen */
 };
+
+/* A value that would be lost without a word. */
+static void note_given(struct scan *scan, const struct opt *row)
+{
+    size_t times = 0;
+
+    if (row->type == OPT_FLAG)
+        return;
+    for (size_t i = 0; i < scan->given.count; i++)
+        times += strcmp(scan->given.items[i], row->flag) == 0;
+    if (times < 2)
+        strv_push(&scan->given, row->flag);
+    if (times == 1)
+        strv_pushf(scan->problems, "--%s is given more than once", row->flag);
+}
 
 static void give(struct scan *scan, const struct opt *row, const char *text)
 {
     struct err err;
 
+    note_given(scan, row);
     if (!opts_set(row, scan->target, text, &err))
         strv_push(scan->problems, err.msg);
 }
@@ -178,20 +196,33 @@ static void reject_long(struct scan *scan, const char *name, size_t len)
         strv_pushf(scan->problems, "unknown option --%s; see %s --help", word, scan->spec->program);
 }
 
+/* Of an unknown option. A word that may be a command is none. */
+static void skip_value(struct scan *scan)
+{
+    const char *next = scan->at + 1 < scan->argc ? scan->argv[scan->at + 1] : "-";
+    bool is_command = scan->words && scan->words->count < COMMAND_WORDS && isalpha((unsigned char)*next);
+
+    if (*next != '-' && !is_command)
+        scan->at++;
+}
+
 static void scan_long(struct scan *scan, const char *name)
 {
     const char *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
     const struct opt *row = find_flag(scan->spec, name, len);
 
-    if (row)
+    if (row) {
         take_value(scan, row, equals ? equals + 1 : NULL);
-    else if (strcmp(name, "help") == 0)
+    } else if (strcmp(name, "help") == 0) {
         scan->asked = OPTS_HELP;
-    else if (strcmp(name, "version") == 0)
+    } else if (strcmp(name, "version") == 0) {
         scan->asked = OPTS_VERSION;
-    else
+    } else {
         reject_long(scan, name, len);
+        if (!equals)
+            skip_value(scan);
+    }
 }
 
 /* "-xyz": flags may be bundled; the first letter that takes a value has the rest of the argument, or the next
@@ -211,6 +242,7 @@ static void scan_letters(struct scan *scan, const char *letters)
             scan->asked = OPTS_HELP;
         } else {
             strv_pushf(scan->problems, "unknown option -%.200s; see %s --help", letters, scan->spec->program);
+            skip_value(scan);
             return;
         }
     }
@@ -279,6 +311,7 @@ enum opts_result opts_overlay(const struct opts_spec *spec, int argc, char **arg
     if (env)
         scan_environment(&scan, env);
     scan_arguments(&scan, stop_at_word);
+    strv_release(&scan.given);
     if (scan.asked != OPTS_RUN)
         return scan.asked;
     return problems->count > known ? OPTS_BAD : OPTS_RUN;
@@ -365,20 +398,26 @@ static void add_row(struct str *out, char letter, const char *flag, const char *
     opts_help_row(head, text, out);
 }
 
+void opts_help_option(const struct opt *row, struct str *out)
+{
+    AUTO(str) struct str text = {0};
+
+    opts_describe(row, &text);
+    add_row(out, row->letter, row->flag,
+            row->type == OPT_FLAG ? NULL
+            : row->arg            ? row->arg
+                                  : "VALUE",
+            str_text(&text));
+}
+
 void opts_help(const struct opts_spec *spec, struct str *out)
 {
     (void)str_addf(out, "Usage: %s\n\n", spec->usage);
     add_wrapped(out, out->len, 0, spec->about);
     (void)str_adds(out, "\n\nOptions:\n");
-    for (const struct opt *row = spec->rows; row->flag; row++) {
-        AUTO(str) struct str text = {0};
-
-        if (!row->help)
-            continue;
-        opts_describe(row, &text);
-        const char *arg = row->type == OPT_FLAG ? NULL : row->arg ? row->arg : "VALUE";
-        add_row(out, row->letter, row->flag, arg, str_text(&text));
-    }
+    for (const struct opt *row = spec->rows; row->flag; row++)
+        if (row->help)
+            opts_help_option(row, out);
     add_row(out, opts_has_letter(spec, 'h') ? 0 : 'h', "help", NULL, OPTS_HELP_TEXT);
     if (!opts_find(spec, "version"))
         add_row(out, 0, "version", NULL, OPTS_VERSION_TEXT);

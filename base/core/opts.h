@@ -53,9 +53,10 @@ enum opts_result { OPTS_RUN, OPTS_HELP, OPTS_VERSION, OPTS_BAD };
 
 /* Fills `target` (zeroed before, or filled by the same table) with defaults, then environment, then
  * argv[1..]. Words that are not options are copied to `words`, or are mistakes if it is NULL; after "--" all
- * words are; with stop_at_word the first word ends option parsing. --help, -h and --version always exist, -h
- * unless a row has that letter. An empty variable counts as unset. OPTS_BAD: `problems` has one sentence per
- * mistake. getenv is a parameter so that parsing is pure. */
+ * words are; with stop_at_word the first word ends option parsing. The word after an unknown
+ * option is taken for its value if it cannot be a command. --help, -h and --version always exist, -h unless a
+ * row has that letter. An empty variable counts as unset. OPTS_BAD: `problems` has one sentence per mistake.
+ * getenv is a parameter so that parsing is pure. */
 enum opts_result opts_parse(const struct opts_spec *spec, int argc, char **argv,
                             const char *(*env)(const char *), bool stop_at_word, void *target,
                             struct strv *words, struct strv *problems);
@@ -70,6 +71,8 @@ bool opts_has_letter(const struct opts_spec *spec, char letter);
 void opts_help(const struct opts_spec *spec, struct str *out);
 /* A line in the format of opts_help, for other lists in `about`: the term, and its description. */
 void opts_help_row(const char *head, const char *text, struct str *out);
+/* The line of one option. */
+void opts_help_option(const struct opt *row, struct str *out);
 /* The help of one row with its choices, default and variable, for every page that lists options. */
 void opts_describe(const struct opt *row, struct str *text);
 #define OPTS_HELP_TEXT "print this text and exit"

@@ -15,6 +15,7 @@
 #include "vipu/cli/commands/commands.h"
 #include "vipu/cli/commands/inventory.h"
 #include "vipu/cli/output/progress.h"
+#include "vipu/cli/output/show.h"
 
 #define EXIT_USAGE 2
 #define CONNECT_PATIENCE_MS 5000
@@ -54,8 +55,20 @@ static enum opts_result parse(int argc, char **argv, struct options *options, st
     return result == OPTS_RUN && problems->count ? OPTS_BAD : result;
 }
 
-static int print_problems(const struct strv *problems)
+static void print_errors_json(const struct strv *errors)
 {
+    AUTO(str) struct str text = {0};
+
+    show_errors_json(errors, &text);
+    (void)fputs(str_text(&text), stderr);
+}
+
+static int print_problems(const struct options *options, const struct strv *problems)
+{
+    if (options->showjson) {
+        print_errors_json(problems);
+        return EXIT_USAGE;
+    }
     for (size_t i = 0; i < problems->count; i++)
         (void)fprintf(stderr, "vipu: %s\n", problems->items[i]);
     (void)fputs("Run 'vipu --help' for usage.\n", stderr);
@@ -136,12 +149,13 @@ static int run(const struct options *options, const struct command *command,
     context.client = client_of(options, options->api_timeout_s);
     ok = run_command(command, &context, &err);
     vipu_sync_free(context.client);
-    for (size_t i = 0; i < remarks.count; i++)
+    if (!ok)
+        strv_push(&remarks, failure.len ? str_text(&failure) : err.msg);
+    if (options->showjson && remarks.count)
+        print_errors_json(&remarks);
+    for (size_t i = 0; !options->showjson && i < remarks.count; i++)
         (void)fprintf(stderr, "%s\n", remarks.items[i]);
-    if (ok)
-        return print(str_text(&out));
-    (void)fprintf(stderr, "%s\n", failure.len ? str_text(&failure) : err.msg);
-    return EXIT_FAILURE;
+    return ok ? print(str_text(&out)) : EXIT_FAILURE;
 }
 
 /* The complete command line, checked before any request. */
@@ -163,7 +177,7 @@ static int check_and_run(const struct options *options, const struct strv *words
             strv_pushf(problems, "completion supports bash, zsh and fish, not \"%.40s\"", context.id);
     }
     if (problems->count)
-        return print_problems(problems);
+        return print_problems(options, problems);
     if (command && command->name == COMMAND_COMPLETION)
         return print(completion_script(context.id));
     return run(options, command, &context);
@@ -215,6 +229,16 @@ static int complete(int argc, char **argv)
     return print(str_text(&out));
 }
 
+static int print_help(const struct strv *words)
+{
+    bool is_command = words->count && str_eq(words->items[0], "help");
+    struct strv of = {.items = words->items + is_command, .count = words->count - is_command};
+    AUTO(str) struct str text = {0};
+
+    help_of(&of, &text);
+    return print(str_text(&text));
+}
+
 static int print_page(void (*page)(struct str *out))
 {
     AUTO(str) struct str text = {0};
@@ -238,10 +262,13 @@ int vipu_main(int argc, char **argv)
     switch (parse(argc, argv, &options, &words, &problems)) {
     case OPTS_RUN:
     case OPTS_BAD:
-        status = check_and_run(&options, &words, &problems);
+        if (!problems.count && words.count && str_eq(words.items[0], "help"))
+            status = print_help(&words);
+        else
+            status = check_and_run(&options, &words, &problems);
         break;
     case OPTS_HELP:
-        status = print_page(help_text);
+        status = print_help(&words);
         break;
     case OPTS_VERSION:
         status = print("vipu " IPU_OPERATOR_VERSION "\n");

@@ -10,11 +10,14 @@
 
 #define POLL_MS 50
 #define AWAY_MS 5000
+#define LAST_LOOK_MS 1000 /* for the last poll of a partition, before the wait is given up */
+#define ROUND_MS 100      /* a time that is left is shown to users in messages */
 
 struct vipu_sync_client {
     struct loop *loop;
     struct vipu_client *client;
     int64_t timeout_ms;
+    int64_t end_ms; /* of all that follows a connect; 0: each call has timeout_ms */
     struct loop_timer pause;
     struct vipu_result result;
     struct str reason;
@@ -72,6 +75,15 @@ static const char *cause_of(const struct vipu_sync_client *s, const struct err *
     return err->msg;
 }
 
+static int64_t left_ms(const struct vipu_sync_client *s)
+{
+    int64_t left = s->end_ms - loop_clock_ms();
+
+    if (!s->end_ms)
+        return s->timeout_ms;
+    return left > 0 ? (left + ROUND_MS - 1) / ROUND_MS * ROUND_MS : ROUND_MS;
+}
+
 /* Runs the call that was just started to its end. */
 static bool finish(struct vipu_sync_client *s, struct err *err)
 {
@@ -80,6 +92,9 @@ static bool finish(struct vipu_sync_client *s, struct err *err)
     loop_run(s->loop);
     if (why->kind == ERR_NONE)
         return true;
+    if (s->result.sent && why->kind == ERR_TIMEOUT && s->end_ms && loop_clock_ms() >= s->end_ms)
+        return err_set(err, why->kind, "%s: no response within %lld ms", vipu_sync_target(s),
+                       (long long)s->timeout_ms); /* of which this call had the rest */
     if (s->result.sent || !(why->kind == ERR_IO || why->kind == ERR_TIMEOUT || why->kind == ERR_NOT_FOUND ||
                             why->kind == ERR_DENIED))
         *err = *why;
@@ -142,7 +157,7 @@ static void on_ipuof(void *ctx, const struct vipu_result *result, struct vipu_ip
 bool vipu_sync_version(struct vipu_sync_client *s, char **ret, struct err *err)
 {
     s->ret = ret;
-    vipu_get_version(s->client, s->timeout_ms, on_text, s);
+    vipu_get_version(s->client, left_ms(s), on_text, s);
     return finish(s, err);
 }
 
@@ -150,14 +165,14 @@ bool vipu_sync_partitions(struct vipu_sync_client *s, const char *allocation, st
                           struct err *err)
 {
     s->ret = ret;
-    vipu_list_partitions(s->client, allocation, s->timeout_ms, on_partitions, s);
+    vipu_list_partitions(s->client, allocation, left_ms(s), on_partitions, s);
     return finish(s, err);
 }
 
 bool vipu_sync_agents(struct vipu_sync_client *s, struct vipu_agents *ret, struct err *err)
 {
     s->ret = ret;
-    vipu_list_ipu_attributes(s->client, s->timeout_ms, on_agents, s);
+    vipu_list_ipu_attributes(s->client, left_ms(s), on_agents, s);
     return finish(s, err);
 }
 
@@ -165,34 +180,40 @@ bool vipu_sync_create(struct vipu_sync_client *s, const struct vipu_requirements
                       struct err *err)
 {
     s->ret = NULL;
-    vipu_create_partition(s->client, requirements, s->timeout_ms, on_text, s);
+    vipu_create_partition(s->client, requirements, left_ms(s), on_text, s);
     return finish(s, err);
 }
 
 bool vipu_sync_remove(struct vipu_sync_client *s, const char *id, bool force, struct err *err)
 {
-    vipu_remove_partition(s->client, id, force, s->timeout_ms, on_done, s);
+    vipu_remove_partition(s->client, id, force, left_ms(s), on_done, s);
     return finish(s, err);
 }
 
 bool vipu_sync_reset(struct vipu_sync_client *s, const char *id, bool relocatable, struct err *err)
 {
-    vipu_reset_partition(s->client, id, relocatable, NULL, s->timeout_ms, on_done, s);
+    vipu_reset_partition(s->client, id, relocatable, NULL, left_ms(s), on_done, s);
+    return finish(s, err);
+}
+
+static bool status_within(struct vipu_sync_client *s, const char *id, int64_t deadline_ms,
+                          struct vipu_status *ret, struct err *err)
+{
+    s->ret = ret;
+    vipu_get_partition_status(s->client, id, deadline_ms, on_status, s);
     return finish(s, err);
 }
 
 bool vipu_sync_status(struct vipu_sync_client *s, const char *id, struct vipu_status *ret, struct err *err)
 {
-    s->ret = ret;
-    vipu_get_partition_status(s->client, id, s->timeout_ms, on_status, s);
-    return finish(s, err);
+    return status_within(s, id, left_ms(s), ret, err);
 }
 
 bool vipu_sync_ipuof(struct vipu_sync_client *s, const char *id, int64_t gcd, struct vipu_ipuof_config *ret,
                      struct err *err)
 {
     s->ret = ret;
-    vipu_get_ipuof_config(s->client, id, gcd, s->timeout_ms, on_ipuof, s);
+    vipu_get_ipuof_config(s->client, id, gcd, left_ms(s), on_ipuof, s);
     return finish(s, err);
 }
 
@@ -208,7 +229,7 @@ bool vipu_sync_read_message(struct vipu_sync_client *s, const char *path, struct
                             struct str *ret, struct err *err)
 {
     s->ret = ret;
-    vipu_read_message(s->client, path, message, s->timeout_ms, on_message, s);
+    vipu_read_message(s->client, path, message, left_ms(s), on_message, s);
     return finish(s, err);
 }
 
@@ -229,10 +250,13 @@ bool vipu_sync_connect(struct vipu_sync_client *s, int64_t timeout_ms, struct er
     const struct err *why = &s->result.err;
     AUTO(mem) char *cause = NULL;
 
+    s->end_ms = now + s->timeout_ms;
     for (s->ret = NULL;; now = loop_clock_ms()) {
         vipu_get_version(s->client, end > now ? end - now : 1, on_text, s);
-        if (finish(s, err) || s->result.sent)
+        if (finish(s, err))
             return true;
+        if (s->result.sent)
+            return why->kind != ERR_TIMEOUT || loop_clock_ms() < s->end_ms;
         if (why->kind != ERR_IO)
             break;
         mem_set_str(&cause, cause_of(s, why));
@@ -267,12 +291,17 @@ static bool poll_state(struct vipu_sync_client *s, const char *id, struct vipu_s
 {
     int64_t end_ms = loop_clock_ms() + AWAY_MS;
 
-    while (!vipu_sync_status(s, id, ret, err)) {
+    while (!status_within(s, id, left_ms(s) > LAST_LOOK_MS ? left_ms(s) : LAST_LOOK_MS, ret, err)) {
         if (err->code != GRPC_UNAVAILABLE || loop_clock_ms() >= end_ms)
             return false;
         sleep_ms(s);
     }
     return true;
+}
+
+static int64_t end_of_wait(const struct vipu_sync_client *s)
+{
+    return s->end_ms ? s->end_ms : loop_clock_ms() + s->timeout_ms;
 }
 
 static bool pause_until(struct vipu_sync_client *s, int64_t end_ms, const char *id, const char *what,
@@ -297,7 +326,7 @@ static bool failure_of(const struct vipu_status *status, const char *id, struct 
 
 bool vipu_sync_wait_active(struct vipu_sync_client *s, const char *id, struct err *err)
 {
-    int64_t end_ms = loop_clock_ms() + s->timeout_ms;
+    int64_t end_ms = end_of_wait(s);
 
     for (;;) {
         AUTO(vipu_status) struct vipu_status status = {0};
@@ -322,7 +351,7 @@ static bool is_gone(const struct vipu_sync_client *s, const struct err *err)
 
 bool vipu_sync_wait_gone(struct vipu_sync_client *s, const char *id, struct err *err)
 {
-    int64_t end_ms = loop_clock_ms() + s->timeout_ms;
+    int64_t end_ms = end_of_wait(s);
 
     for (;;) {
         AUTO(vipu_status) struct vipu_status status = {0};

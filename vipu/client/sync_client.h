@@ -24,7 +24,9 @@ const char *vipu_sync_reason(
 bool vipu_sync_is_unknown(const struct vipu_sync_client *session); /* whether the last call was carried out */
 
 /* Tries to connect for up to `timeout_ms`, because a controller may just be starting. True if it answered
- * at all. Other calls connect by themselves and fail at once if nothing listens. */
+ * at all. Other calls connect by themselves and fail at once if nothing listens.
+ *
+ * The session's timeout then holds for this and all that follows together; without it, for each call. */
 MUST_USE bool vipu_sync_connect(struct vipu_sync_client *s, int64_t timeout_ms, struct err *err);
 
 MUST_USE bool vipu_sync_version(struct vipu_sync_client *s, char **ret,

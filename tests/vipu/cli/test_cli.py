@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -377,6 +378,48 @@ def test_a_wrong_command_line(run):
                         (["list", "partition", "--api-port", "0"], "api-port")):
         result = run(*words)
         assert result.returncode == 2 and part in result.stderr and result.stdout == "", result.stderr
+
+
+def test_one_mistake_is_one_message(run):
+    hint = "Run 'vipu --help' for usage.\n"
+    for words in (["list", "partitions", "--depth", "3"], ["--depth", "3", "list", "partitions"]):
+        assert run(*words).stderr == f"vipu: unknown option --depth; see vipu --help\n{hint}"
+    done = run("create", "partition", "p1", "--size", "4", "--gcds", "1", "--size", "8", "--size=2")
+    assert (done.returncode, done.stderr) == (2, f"vipu: --size is given more than once\n{hint}")
+
+
+def test_help_of_a_command(run):
+    page = good(run("help", "create", "partition"))
+    assert page == good(run("create", "partition", "--help")) == good(run("create", "partitions", "p1", "-h"))
+    assert page.startswith("Usage: vipu create partition ID [OPTIONS]\n") and "--size N" in page and "--force" not in page
+    assert "-o, --output FORMAT" in page
+    kinds = good(run("help", "list"))
+    assert [line.split()[1] for line in kinds.splitlines() if line.startswith("  list ")] == [
+        "partitions", "allocations", "clusters", "ipu-attrs"]
+    assert good(run("help")) == good(run("--help")) == good(run("help", "bogus")) != page
+
+
+def test_json_everywhere(run):
+    """Output and errors; what is printed as a table has the same JSON as with --showjson."""
+    made = run("create", "partition", "p1", "--size", "4", "--num-gcds", "2", "-o", "json")
+    assert json.loads(good(made)) == {"partition": "p1", "operation": "create", "result": "success"} and made.stderr == ""
+    for words in (["list", "partitions"], ["list", "clusters"], ["list", "allocations"], ["list", "ipu-attrs"], ["get", "partition", "p1"],
+                  ["get", "cluster", "cl1"], ["get", "allocation", "cl1"], ["--server-version"]):
+        assert json.loads(good(run(*words, "-o", "json"))) == json.loads(good(run(*words, "--showjson")))
+    configs = json.loads(good(run("get", "partition", "p1", "--ipuof-configs", "-ojson")))
+    assert [config["attributes"]["GCD Id"] for config in configs] == ["0", "1"]
+    for words, status, part in ((["get", "partition", "p9"], 1, 'partition "p9" not found'), (["get"], 2, "get: missing resource")):
+        failed = run(*words, "--output=json")
+        (error,) = json.loads(failed.stderr)["errors"]
+        assert failed.returncode == status and part in error and failed.stdout == ""
+
+
+def test_the_timeout_is_that_of_the_whole_command(run):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        result = run("list", "partitions", "--api-timeout", "6", port=silent.getsockname()[1])
+        took_s = time.monotonic() - began
+    assert result.stderr.endswith(": no response within 6000 ms\n") and 5.9 < took_s < 9
 
 
 def test_a_reader_that_has_enough():

@@ -76,21 +76,12 @@ static void offer_values(struct completion *c, const struct opt *row)
     c->files = str_eq(row->arg, "FILE");
 }
 
-static bool is_of_another_command(const char *flag, const struct command *command)
-{
-    bool is_special = false;
-
-    for (const struct command *c = grammar; c->verb; c++)
-        is_special = is_special || grammar_takes(c, flag);
-    return is_special && !grammar_takes(command, flag);
-}
-
 static void offer_options(struct completion *c, const struct command *command)
 {
     for (const struct opt *row = options_spec.rows; row->flag; row++) {
         AUTO(mem) char *word = mem_printf("--%s", row->flag);
 
-        if (row->help && !(command && is_of_another_command(row->flag, command)))
+        if (row->help && !(command && grammar_is_special(row->flag) && !grammar_takes(command, row->flag)))
             offer(c, word, row->help);
     }
     offer(c, "--help", OPTS_HELP_TEXT);

@@ -30,6 +30,7 @@ const struct command grammar[] = {
     {COMMAND_REMOVE_PARTITION, "delete", "partition", WORD_PARTITION, "force", NULL},
     {COMMAND_COMPLETION, "completion", NULL, WORD_SHELL, "",
      "print the completion script for bash, zsh or fish"},
+    {COMMAND_HELP, "help", NULL, WORD_NONE, "", "print this text, or that of the command whose words follow"},
     {0},
 };
 
@@ -65,9 +66,10 @@ static const struct command *add_unknown_verb(const char *word, struct strv *pro
     if (suggest_best(&suggest))
         strv_pushf(problems, "unknown command \"%.60s\"; did you mean \"%s\"?", word, suggest_best(&suggest));
     else
-        strv_pushf(problems,
-                   "unknown command \"%.60s\", expected one of: list, create, get, reset, remove, completion",
-                   word);
+        strv_pushf(
+            problems,
+            "unknown command \"%.60s\", expected one of: list, create, get, reset, remove, completion, help",
+            word);
     return NULL;
 }
 
@@ -153,6 +155,20 @@ bool grammar_takes(const struct command *command, const char *flag)
         at += word;
     }
     return false;
+}
+
+bool grammar_is_special(const char *flag)
+{
+    for (const struct command *c = grammar; c->verb; c++)
+        if (grammar_takes(c, flag))
+            return true;
+    return false;
+}
+
+bool grammar_begins_with(const struct command *command, const struct strv *words)
+{
+    return (words->count < 1 || str_eq(words->items[0], command->verb)) &&
+           (words->count < 2 || !command->kind || is_kind(words->items[1], command->kind));
 }
 
 void grammar_title(const struct command *command, struct str *out)

@@ -18,6 +18,7 @@ enum command_name {
     COMMAND_RESET_PARTITION,
     COMMAND_REMOVE_PARTITION,
     COMMAND_COMPLETION,
+    COMMAND_HELP,
 };
 
 /* The kind of the third word. */
@@ -45,6 +46,9 @@ extern const struct command grammar[]; /* ends with verb NULL */
  * many. Kinds may be plural. */
 const struct command *grammar_find(const struct strv *words, struct strv *problems);
 bool grammar_takes(const struct command *command, const char *flag);
+bool grammar_is_special(const char *flag); /* only some commands take it, like --size, but not --output */
+/* Does it begin with these words, as far as there are any? Kinds may be plural. */
+bool grammar_begins_with(const struct command *command, const struct strv *words);
 /* "create partition ID", as in help. */
 void grammar_usage(const struct command *command, struct str *out);
 /* Verb and kind as they are shown: "list partitions". */

@@ -5,12 +5,12 @@
 #include "vipu/cli/args/grammar.h"
 #include "vipu/cli/args/options.h"
 
-static void add_commands(struct str *out)
+static void add_commands(const struct strv *words, struct str *out)
 {
     for (const struct command *c = grammar; c->verb; c++) {
         AUTO(str) struct str usage = {0};
 
-        if (!c->about)
+        if (!c->about || !grammar_begins_with(c, words))
             continue;
         grammar_usage(c, &usage);
         opts_help_row(str_text(&usage), c->about, out);
@@ -23,10 +23,53 @@ void help_text(struct str *out)
     struct opts_spec spec = options_spec;
 
     str_addf(&about, "%s\n\nCommands:\n", spec.about);
-    add_commands(&about);
+    add_commands(&(struct strv){0}, &about);
     about.ptr[--about.len] = '\0';
     spec.about = str_text(&about);
     opts_help(&spec, out);
+}
+
+static void add_options(const struct command *command, bool special, struct str *out)
+{
+    for (const struct opt *row = options_spec.rows; row->flag; row++)
+        if (row->help && grammar_is_special(row->flag) == special &&
+            (!special || grammar_takes(command, row->flag)))
+            opts_help_option(row, out);
+}
+
+static void help_command(const struct command *command, struct str *out)
+{
+    AUTO(str) struct str usage = {0};
+
+    grammar_usage(command, &usage);
+    str_addf(out, "Usage: vipu %s\n\n", str_text(&usage));
+    str_addf(out, "%s\n", command->about);
+    if (*command->options)
+        str_adds(out, "\nOptions of this command:\n");
+    add_options(command, true, out);
+    str_adds(out, "\nOptions of all commands:\n");
+    add_options(command, false, out);
+}
+
+void help_of(const struct strv *words, struct str *out)
+{
+    const struct command *found = NULL;
+    size_t count = 0;
+
+    for (const struct command *c = grammar; c->verb; c++)
+        if (c->about && grammar_begins_with(c, words)) {
+            found = c;
+            count++;
+        }
+    if (words->count == 0 || count == 0) {
+        help_text(out);
+    } else if (count == 1) {
+        help_command(found, out);
+    } else {
+        str_addf(out, "Usage: vipu %s KIND ...\n\nCommands:\n", words->items[0]);
+        add_commands(words, out);
+        str_adds(out, "\nFor the options of one of them, see `vipu help VERB KIND`.\n");
+    }
 }
 
 static void add_command_entries(struct str *out)

@@ -11,6 +11,7 @@ static const char *const routings[] = {"dnc", "swnc", "btnc", "ringswnc", NULL};
 static const char *const gateway_routings[] = {"default", "ring", "swring", NULL};
 static const char *const sync_types[] = {"c2-compatible", "pod-native-default",
                                          "pod-native-replicated-pipeline", NULL};
+static const char *const outputs[] = {"table", "json", NULL};
 static const char *const layouts[] = {"allocation", "cluster", "partition", NULL};
 
 static const struct opt rows[] = {
@@ -43,7 +44,10 @@ static const struct opt rows[] = {
               .env = "VIPU_CLI_CONFIG"),
     OPT_SWITCH("server-version", AT(server_version),
                "print the controller's version and address, in two lines"),
-    OPT_SWITCH("showjson", AT(showjson), "print JSON instead of tables"),
+    OPT_VALUE("output", OPT_CHOICE, AT(output), "FORMAT",
+              "format of the output and, on standard error, of errors", .letter = 'o', .fallback = "table",
+              .choices = outputs),
+    OPT_SWITCH("showjson", AT(showjson), "the same as --output json"),
     OPT_VALUE("table-layout", OPT_CHOICE, AT(table_layout), "LAYOUT",
               "list partitions: columns of the current version (Cluster, Allocation, Partition, ...), "
               "without the allocation (Cluster, Partition, ...), or of the first versions (Partition, "
@@ -161,12 +165,15 @@ enum opts_result options_parse(int argc, char **argv, const char *(*env)(const c
                                struct strv *words, struct strv *problems)
 {
     struct overlay overlay = {ret, file_name, problems};
+    enum opts_result result;
 
     opts_defaults(&options_spec, ret);
     take_job(env, ret);
     if (file)
         hcl_parse(str_slice(file), file_name, take_setting, &overlay, problems);
-    return opts_overlay(&options_spec, argc, argv, env, false, ret, words, problems);
+    result = opts_overlay(&options_spec, argc, argv, env, false, ret, words, problems);
+    ret->showjson = ret->showjson || ret->output == OUTPUT_JSON;
+    return result;
 }
 
 static bool is_given(const struct opt *row, const struct options *options)
@@ -183,15 +190,6 @@ static bool is_given(const struct opt *row, const struct options *options)
     case OPT_CHOICE:
         break;
     }
-    return false;
-}
-
-/* Options of one kind of command, like --size; not global ones, like --showjson. */
-static bool is_special(const char *flag)
-{
-    for (const struct command *c = grammar; c->verb; c++)
-        if (grammar_takes(c, flag))
-            return true;
     return false;
 }
 
@@ -212,7 +210,7 @@ static void add_foreign_option(const char *flag, const struct command *command, 
 void options_check(const struct options *options, const struct command *command, struct strv *problems)
 {
     for (const struct opt *row = rows; row->flag; row++)
-        if (row->help && row->type != OPT_CHOICE && is_given(row, options) && is_special(row->flag) &&
+        if (row->help && row->type != OPT_CHOICE && is_given(row, options) && grammar_is_special(row->flag) &&
             !grammar_takes(command, row->flag))
             add_foreign_option(row->flag, command, problems);
 }

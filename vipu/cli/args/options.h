@@ -10,6 +10,8 @@
 
 #define OPTIONS_DEFAULT_FILE "/etc/vipu/vipu-cli.hcl"
 
+enum output { OUTPUT_TABLE, OUTPUT_JSON };
+
 struct options {
     char *api_host;
     uint32_t api_port;
@@ -22,6 +24,7 @@ struct options {
     char *api_client_key;
     char *config;
     bool server_version;
+    int output; /* enum output */
     bool showjson;
     int table_layout; /* enum show_layout */
     bool admin;

@@ -32,6 +32,16 @@ static bool list_ipu_attrs(struct command_context *c, struct err *err)
 
 static void succeed(struct command_context *c, const char *verb)
 {
+    cJSON *object;
+
+    if (c->options->showjson) {
+        object = json_object();
+        json_put_str(object, "partition", c->id);
+        json_put_str(object, "operation", verb);
+        json_put_str(object, "result", "success");
+        show_document_take(object, c->out);
+        return;
+    }
     str_addf(c->out, "%s partition (%s): success.\n", verb, c->id);
 }
 
@@ -124,6 +134,10 @@ static bool get_configs(struct command_context *c, struct err *err)
 
     if (!vipu_sync_ipuof(c->client, c->id, c->gcd, &config, err))
         return fail(c, "get", err);
+    if (c->options->showjson && c->gcd < 0) {
+        show_ipuof_json(&config, c->out);
+        return true;
+    }
     for (size_t i = 0; i < config.gcd_count; i++) {
         /* One GCD's output is the file itself; with several, each has a heading. */
         if (c->gcd < 0)
@@ -184,7 +198,9 @@ bool command_run(enum command_name name, struct command_context *c, struct err *
         [COMMAND_GET_CLUSTER] = inventory_get_cluster,
         [COMMAND_RESET_PARTITION] = reset,
         [COMMAND_REMOVE_PARTITION] = remove_partition,
-        [COMMAND_COMPLETION] = NULL, /* needs no controller: main prints it */
+        /* These need no controller: main prints them. */
+        [COMMAND_COMPLETION] = NULL,
+        [COMMAND_HELP] = NULL,
     };
 
     if (!run[name])

@@ -280,7 +280,7 @@ static void put_device(cJSON *list, const struct vipu_ipuof_device *device)
     json_put_str(object, "ipum_sw_version", device->ipum_sw_version);
 }
 
-void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out)
+static cJSON *gcd_object(const struct vipu_ipuof_gcd *gcd)
 {
     cJSON *object = json_object(), *attributes = json_put_object(object, "attributes"), *devices;
 
@@ -289,5 +289,28 @@ void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out)
     devices = json_put_array(object, "devices");
     for (size_t i = 0; i < gcd->device_count; i++)
         put_device(devices, &gcd->devices[i]);
+    return object;
+}
+
+void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out)
+{
+    show_document_take(gcd_object(gcd), out);
+}
+
+void show_ipuof_json(const struct vipu_ipuof_config *config, struct str *out)
+{
+    cJSON *array = json_array();
+
+    for (size_t i = 0; i < config->gcd_count; i++)
+        json_push_take(array, gcd_object(&config->gcds[i]));
+    show_document_take(array, out);
+}
+
+void show_errors_json(const struct strv *errors, struct str *out)
+{
+    cJSON *object = json_object(), *list = json_put_array(object, "errors");
+
+    for (size_t i = 0; i < errors->count; i++)
+        json_push_str(list, errors->items[i]);
     show_document_take(object, out);
 }

@@ -22,3 +22,7 @@ void show_agents(const struct vipu_agents *agents, bool json, struct str *out);
 void show_document_take(cJSON *document, struct str *out);
 /* The IPUoF file of one GCD. */
 void show_ipuof_gcd(const struct vipu_ipuof_gcd *gcd, struct str *out);
+/* An array of these. */
+void show_ipuof_json(const struct vipu_ipuof_config *config, struct str *out);
+/* {"errors": ["a sentence", ...]} */
+void show_errors_json(const struct strv *errors, struct str *out);

@@ -95,7 +95,10 @@ TEST(arguments)
         {"- -v", "run localhost 8090 vtext | - |"},
         {"--log-format json", "run localhost 8090 json | |"},
         {"--host old", "run old 8090 text | |"},
-        {"-p 1 -p 2", "run localhost 2 text | |"},
+        {"-p 1 -v -v --port=2 -p 3", "bad localhost 3 vtext | | --port is given more than once;"},
+        {"a --nope b c -x 5 d",
+         "bad localhost 8090 text | a b c d | unknown option --nope; see sample --help; "
+         "unknown option -x; see sample --help;"},
         {"--help --nonsense", "help localhost 8090 text | | unknown option --nonsense; see sample --help;"},
         {"-h", "help localhost 8090 text | |"},
         {"-vh", "help localhost 8090 vtext | |"},
@@ -141,7 +144,7 @@ TEST(a_slip_names_the_nearest_option)
 {
     AUTO(mem) char *got = parse("--prot 1 --jsno --versoin=2", no_env, false);
 
-    CHECK_STR_EQ(got, "bad localhost 8090 text | 1 | unknown option --prot; did you mean --port?; "
+    CHECK_STR_EQ(got, "bad localhost 8090 text | | unknown option --prot; did you mean --port?; "
                       "unknown option --jsno; did you mean --json?; "
                       "unknown option --versoin; did you mean --version?;");
 }
