@@ -226,6 +226,7 @@ static void take_setup(struct server *server, struct setup *setup)
     server_config_release(&server->config);
     server->config = setup->config;
     setup->config = (struct server_config){0};
+    methods_users_changed(server->methods);
     server->controller.times = server->config.times;
     server->controller.max_auto_reset_retries = server->config.max_auto_reset_retries;
     faults_admin_set_take(&server->faults, &server->config.faults);

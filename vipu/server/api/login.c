@@ -78,6 +78,11 @@ static const struct user *check_certificate(struct login *login, const struct lo
     return reject(login, LOGIN_WRONG, attempt, err);
 }
 
+void login_end_pauses(struct login *login)
+{
+    memset(login->pauses, 0, sizeof(login->pauses));
+}
+
 const struct user *login_check(struct login *login, const struct login_attempt *attempt,
                                const struct users *users, const struct controller *c, struct user *holder,
                                struct err *err)

@@ -34,6 +34,9 @@ struct login_attempt {
     int64_t now_ms;
 };
 
+/* After a change of the users: a key that was wrong may be right now. */
+void login_end_pauses(struct login *login);
+
 /* The user, or NULL: err is the message for the caller. *holder becomes a partition's own user, which borrows
  * from the attempt and the controller. */
 const struct user *login_check(struct login *login, const struct login_attempt *attempt,

@@ -405,6 +405,11 @@ const struct faults *methods_faults(const struct methods *m)
     return fault_injector_faults(m->injector);
 }
 
+void methods_users_changed(struct methods *m)
+{
+    login_end_pauses(&m->login);
+}
+
 static void on_time(void *ctx)
 {
     fault_injector_step(((struct methods *)ctx)->injector);

@@ -22,5 +22,6 @@ void methods_flush(struct methods *methods);
  * which are the gRPC server's. */
 void methods_set_faults_take(struct methods *methods, struct faults *faults);
 const struct faults *methods_faults(const struct methods *methods); /* including what is left of each rule */
+void methods_users_changed(struct methods *methods);                /* by a reload */
 /* A grpc_server_fn; ctx is the struct methods. */
 void methods_answer(void *ctx, struct grpc_server_call *call, struct slice path, struct slice message);
