@@ -58,7 +58,7 @@ def test_a_job_is_stopped_at_its_deadline(stack, start):
     failed = made.wait_for_state("Failed")
     assert failed["reason"] == "DeadlineExceeded"
     log = made.wait_log_kept().splitlines()
-    assert log[0] == "began" and log[-1] == "saved"
+    assert log[0] == "began" and "saved" in log  # and what the shell says of its sleep, on the other stream
     assert "failures" not in made.status, "no pod failed by itself"
     freed(stack, made)
 
