@@ -147,7 +147,7 @@ static void note_given(struct scan *scan, const struct opt *row)
 {
     size_t times = 0;
 
-    if (row->type == OPT_FLAG)
+    if (row->type == OPT_FLAG || !scan->spec->once)
         return;
     for (size_t i = 0; i < scan->given.count; i++)
         times += strcmp(scan->given.items[i], row->flag) == 0;
@@ -180,20 +180,25 @@ static void take_value(struct scan *scan, const struct opt *row, const char *att
                    row->arg ? row->arg : "VALUE");
 }
 
-static void reject_long(struct scan *scan, const char *name, size_t len)
+/* Whether the option that may have been meant has a value. */
+static bool reject_long(struct scan *scan, const char *name, size_t len)
 {
     AUTO(mem) char *word = mem_strndup(name, len < 200 ? len : 200);
     struct suggest suggest = suggest_init(word);
+    const struct opt *meant;
 
     for (const struct opt *row = scan->spec->rows; row->flag; row++)
         if (row->help)
             suggest_candidate(&suggest, row->flag);
     suggest_candidate(&suggest, "help");
     suggest_candidate(&suggest, "version");
-    if (suggest_best(&suggest))
-        strv_pushf(scan->problems, "unknown option --%s; did you mean --%s?", word, suggest_best(&suggest));
-    else
+    if (!suggest_best(&suggest)) {
         strv_pushf(scan->problems, "unknown option --%s; see %s --help", word, scan->spec->program);
+        return true;
+    }
+    strv_pushf(scan->problems, "unknown option --%s; did you mean --%s?", word, suggest_best(&suggest));
+    meant = opts_find(scan->spec, suggest_best(&suggest));
+    return meant && meant->type != OPT_FLAG;
 }
 
 /* Of an unknown option. A word that may be a command is none. */
@@ -219,8 +224,7 @@ static void scan_long(struct scan *scan, const char *name)
     } else if (strcmp(name, "version") == 0) {
         scan->asked = OPTS_VERSION;
     } else {
-        reject_long(scan, name, len);
-        if (!equals)
+        if (reject_long(scan, name, len) && !equals)
             skip_value(scan);
     }
 }

@@ -47,6 +47,7 @@ struct opts_spec {
     const char *about;      /* one paragraph */
     const struct opt *rows; /* ends with flag NULL */
     const char *footer;     /* printed after the options in --help, or NULL */
+    bool once; /* an option with a value may be given once: for people, who may not see the first one */
 };
 
 enum opts_result { OPTS_RUN, OPTS_HELP, OPTS_VERSION, OPTS_BAD };

@@ -100,6 +100,7 @@ const struct opts_spec options_spec = {
              "plural. create, reset and remove wait for completion. create writes the partition's IPUoF "
              "files to ~/.ipuof.conf.d, where programs on this host find their IPUs; remove deletes them.",
     .rows = rows,
+    .once = true,
     .footer = "Precedence: option, environment variable, configuration file, default. The file is in HCL and "
               "sets the api- options, one per line: api-host = \"10.1.3.101\"\n\nExit status: 0 for success, "
               "1 if the controller rejects the request or cannot be reached, 2 for an invalid command line "

@@ -42,6 +42,7 @@ const struct opts_spec gc_info_spec = {
              ", in this order. Exit status: 0 for success, 1 if the information is not available (no "
              "partition, no controller, unknown device, partition in error), 2 for an invalid command line.",
     .rows = rows,
+    .once = true,
 };
 
 static bool find_command(const struct options *options, struct query *query, struct strv *problems)

@@ -25,4 +25,5 @@ const struct opts_spec gc_monitor_spec = {
         "start them with GCDA_MONITOR=1. Exit status: 0 for success, 1 if the information is not available "
         "(no partition, no controller, partition in error), 2 for an invalid command line.",
     .rows = rows,
+    .once = true,
 };

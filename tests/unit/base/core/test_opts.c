@@ -29,8 +29,11 @@ static const struct opt rows[] = {
     {0},
 };
 
-static const struct opts_spec spec = {
-    .program = "sample", .usage = "sample [OPTION]... [WORD]...", .about = "Shows options.", .rows = rows};
+static const struct opts_spec spec = {.program = "sample",
+                                      .usage = "sample [OPTION]... [WORD]...",
+                                      .about = "Shows options.",
+                                      .rows = rows,
+                                      .once = true};
 
 static const char *no_env(const char *name)
 {

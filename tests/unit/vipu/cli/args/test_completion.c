@@ -42,7 +42,7 @@ TEST(what_a_shell_gets)
     static const struct {
         const char *line, *want;
     } rows[] = {
-        {"", "list create get reset remove completion"},
+        {"", "list create get reset remove completion help"},
         {"re", "reset remove"},
         {"list ", "partitions allocations clusters ipu-attrs"},
         {"get ", "partition allocation cluster"},
