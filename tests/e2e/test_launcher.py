@@ -286,14 +286,15 @@ def test_deaths_that_end_a_job_and_free_its_ipus(stack, namespace, start):
 
 
 # Rank 0 talks on, rank 1 ends.
-BESIDE_A_TALKER = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then while :; do echo epoch; sleep 0.02; done; fi; '
+# Few lines: a kubelet keeps the last 80 for the status, of which those between a rank's end and its mpirun's are some.
+BESIDE_A_TALKER = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then while :; do echo epoch; sleep 0.1; done; fi; '
 HOG = "python3 -IS -c 'b\"x\" * (1 << 30)'"
 LITTLE_MEMORY = {"resources": {"limits": {"memory": "96Mi"}}}
 
 
 def test_a_rank_that_dies_names_its_worker_its_signal_and_its_last_line(stack, start):
     hungry = start(mpi("hungry", f"{BESIDE_A_TALKER} {HOG}", container=LITTLE_MEMORY))
-    crashed = start(mpi("crashed", BESIDE_A_TALKER + "sleep 1; echo the very last; sleep 1; kill -SEGV $BASHPID"))
+    crashed = start(mpi("crashed", BESIDE_A_TALKER + "sleep 1; echo the very last; sleep 0.5; kill -SEGV $BASHPID"))
     failed = hungry.wait_for_state("Failed", seconds=START_S)
     assert failed["reason"] == "OOMKilled", hungry.reported()
     assert failed["lastMessage"].startswith("Worker pod hungry-worker-1 ran out of memory: the kernel killed 1 process; ")
