@@ -48,10 +48,10 @@ class Suite:
     about: str
     parts: tuple[Part, ...]
     minutes: int  # usual duration within a whole run on two cores, with everything cached
-    # Groups run side by side, the suites of one group one after the other. Tests of other groups than these two wait for other
-    # programs, whose duration on a busy machine is unknown: a test that fails there is run once more, and reported as flaky
-    # when it then passes.
-    group: str
+    group: str  # groups run side by side, the suites of one group one after the other
+    # Its tests wait for other programs, whose duration on a busy machine is unknown: a test that fails is run once more, and
+    # reported as flaky when it then passes.
+    may_retry: bool = True
     # Runs only when it is named: for what is needed only by those who change its subject, such as programs of other projects.
     on_demand: bool = False
 
@@ -64,29 +64,25 @@ class Suite:
         """Its tests read no clock: they take the processor time that the other groups leave."""
         return self.group == SIMULATION
 
-    @property
-    def may_retry(self) -> bool:
-        return self.group not in (PROCESSOR, SIMULATION)
-
 
 PROCESSOR, SIMULATION = "processor", "simulation"
 SUITES = [
     Suite("arch", "include rules, purity of the core, documented messages, names in Python",
-          (Ctest("release", "arch"), Pytest(("arch",))), 1, PROCESSOR),
-    Suite("unit", "unit tests and fuzz corpora, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 8, PROCESSOR),
-    Suite("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 8, PROCESSOR),
-    Suite("sim", "simulation with 1,000 fault seeds, and at scale", (Ctest("release", "sim"),), 15, SIMULATION),
+          (Ctest("release", "arch"), Pytest(("arch",))), 1, PROCESSOR, may_retry=False),
+    Suite("unit", "unit tests and fuzz corpora, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 7, PROCESSOR, may_retry=False),
+    Suite("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 8, PROCESSOR,
+          may_retry=False),
+    Suite("launcher", "ipu-launch, its agents and mpirun, with processes and namespaces", (Pytest(("launcher",), "dev"),), 4, PROCESSOR),
+    Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 4, PROCESSOR),
+    Suite("sim", "simulation with 1,000 fault seeds, and at scale", (Ctest("release", "sim"),), 25, SIMULATION, may_retry=False),
     Suite("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
-          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 9, "programs"),
-    Suite("launcher", "ipu-launch, its agents and mpirun, with processes and namespaces", (Pytest(("launcher",), "dev"),), 3,
-          "programs"),
+          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 14, "programs"),
     Suite("mpi", "PopDist and poprun with mpirun, and PopDist's threads under ThreadSanitizer",
           (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
            Ctest("tsan", "threads")), 9, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 17, "API server"),
-    Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 8, "API server"),
-    Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 6, "API server"),
-    Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 32, "pods"),
+    Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 6, "API server"),
+    Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 22, "pods"),
     Suite("interop", "the chart with cert-manager's controllers and Prometheus, which are built first",
           (Pytest(("interop",), "release"),), 15, "pods", on_demand=True),
 ]
