@@ -255,8 +255,10 @@ bool vipu_sync_connect(struct vipu_sync_client *s, int64_t timeout_ms, struct er
         vipu_get_version(s->client, end > now ? end - now : 1, on_text, s);
         if (finish(s, err))
             return true;
+        /* A second try of a wrong key would only hear that it has to wait. */
         if (s->result.sent)
-            return why->kind != ERR_TIMEOUT || loop_clock_ms() < s->end_ms;
+            return why->code != GRPC_UNAUTHENTICATED &&
+                   (why->kind != ERR_TIMEOUT || loop_clock_ms() < s->end_ms);
         if (why->kind != ERR_IO)
             break;
         mem_set_str(&cause, cause_of(s, why));
