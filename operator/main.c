@@ -281,10 +281,11 @@ static void on_tidy(struct loop_timer *timer)
 static void make_key(struct app *app)
 {
     unsigned char bytes[KEY_BYTES];
+    AUTO(str) struct str text = {0};
 
     loop_random(bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        (void)snprintf(app->key + 2 * i, 3, "%02x", bytes[i]);
+    (void)str_add_hex(&text, bytes, sizeof bytes);
+    memcpy(app->key, str_text(&text), sizeof app->key);
 }
 
 /* "host:port" of the endpoints of this replica; NULL if --pod-address is not set. */

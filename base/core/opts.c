@@ -223,9 +223,8 @@ static void scan_long(struct scan *scan, const char *name)
         scan->asked = OPTS_HELP;
     } else if (strcmp(name, "version") == 0) {
         scan->asked = OPTS_VERSION;
-    } else {
-        if (reject_long(scan, name, len) && !equals)
-            skip_value(scan);
+    } else if (reject_long(scan, name, len) && !equals) {
+        skip_value(scan);
     }
 }
 

@@ -6,9 +6,8 @@
 #include "base/io/loop.h"
 #include "operator/admin/sync_client.h"
 #include "operator/kube/auth/base64.h"
+#include "operator/pool/controller_secret.h"
 #include "operator/serve/certificates/certificate_secret.h"
-
-#define ACCESS_KEY "access-key"
 
 enum { KEY_BYTES = 32 };
 
@@ -63,9 +62,9 @@ static cJSON *build(const char *name, const struct certificate_secret *old, cons
     certificate_make_lasting(&names, loop_unix_micros() / 1000000, &certificate);
     body = certificate_secret_body(name, old, &certificate);
     data = json_at_mut(body, "data");
-    put(data, "user-id", slice_of("operator"));
+    put(data, ACCESS_USER_ID, slice_of("operator"));
     put_random(data, ACCESS_KEY);
-    put_random(data, "partition-secret");
+    put_random(data, ACCESS_PARTITION_SECRET);
     return body;
 }
 

@@ -184,8 +184,9 @@ static void set_unanswered(struct probe *q, char *trouble_take)
     set_result(q, trouble_take);
 }
 
-static void set_controllers_result(struct probe *q, const struct http_response *res, const struct err *err)
+static void on_controllers_answered(void *ctx, const struct http_response *res, const struct err *err)
 {
+    struct probe *q = ctx;
     char *trouble = page_trouble(res, err);
 
     if (trouble) {
@@ -194,11 +195,6 @@ static void set_controllers_result(struct probe *q, const struct http_response *
     }
     q->has_leader_result = true;
     set_result(q, check_controllers(q, res->body));
-}
-
-static void on_controllers_with_key(void *ctx, const struct http_response *res, const struct err *err)
-{
-    set_controllers_result(ctx, res, err);
 }
 
 static void on_lease(void *ctx, struct kube_response *res)
@@ -214,7 +210,7 @@ static void on_lease(void *ctx, struct kube_response *res)
     }
     key = lease_record_read(res->body, &lease) ? leader_note_key(lease.note) : NULL;
     if (key)
-        get_page(q, CONTROLLERS_PAGE, key, on_controllers_with_key);
+        get_page(q, CONTROLLERS_PAGE, key, on_controllers_answered);
     else
         set_unanswered(q, mem_strdup("no leader has published a key in the operator's lease yet"));
 }
@@ -226,7 +222,7 @@ static void on_controllers(void *ctx, const struct http_response *res, const str
     const struct settings *settings = q->check->settings;
 
     if (err->kind != ERR_NONE || res->status != FORBIDDEN)
-        set_controllers_result(q, res, err);
+        on_controllers_answered(q, res, err);
     else
         kube_send(
             q->check->kube,

@@ -28,8 +28,7 @@ static char *print_token(const struct page_place *place)
 
     for (size_t i = 0; i < PAGE_RANKS; i++)
         (void)str_addf(&out, "%" PRIx64 ".", place->ranks[i]);
-    for (const char *at = place->name; *at; at++)
-        (void)str_addf(&out, "%02x", (unsigned char)*at);
+    (void)str_add_hex(&out, place->name, strlen(place->name));
     return str_take(&out);
 }
 

@@ -1,7 +1,7 @@
 /* The Secret of a V-IPU controller: the operator's user, the controller's CA, and the user of job pods or
- * what their partitions' keys are derived from. Read
- * from the files that the Secret is mounted as, one directory each; no other file reads them, nothing of it
- * is ever part of a message, and keys are wiped from memory when they are released. */
+ * what their partitions' keys are derived from. Read from the files that the Secret is mounted as, one
+ * directory each; no other file reads them, nothing of it is ever part of a message, and keys are wiped from
+ * memory when they are released. */
 #pragma once
 
 #include <stdbool.h>
