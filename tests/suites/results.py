@@ -30,7 +30,7 @@ class Results:
     passed: int = 0
     skipped: int = 0
     failed: list[Failure] = field(default_factory=list)
-    flaky: list[str] = field(default_factory=list)  # of the passed: they failed first, and passed when they were run again
+    flaky: list[str] = field(default_factory=list)  # of the passed: they failed first, and passed when they were retried
     seconds: dict[str, float] = field(default_factory=dict)  # by test
     duration_s: float = 0  # of the suite
 
@@ -40,6 +40,14 @@ class Results:
         self.failed += other.failed
         self.flaky += other.flaky
         self.seconds |= other.seconds
+
+    def retried(self, tests: list[str], again: "Results") -> None:
+        """These tests of the failed ones were run again: those that passed count as passed, and as flaky."""
+        failed_again = {failure.name for failure in again.failed}
+        if again.total and not failed_again - set(tests):
+            self.flaky += [test for test in tests if test not in failed_again]
+            self.passed += len(tests) - len(failed_again)
+            self.failed = [failure for failure in self.failed if failure.name not in tests or failure.name in failed_again]
 
     @property
     def total(self) -> int:
@@ -68,15 +76,11 @@ def read_junit(path: Path, suite: str = "") -> Results:
     except (OSError, ElementTree.ParseError) as error:
         raise Unreadable(f"{path.name} with the results cannot be read: {error}") from error
     found = Results()
-    # A test that passed and whose teardown failed is listed twice; it failed. So is one that was run again: as what it was
-    # in the end, and as nothing that failed before.
+    # A test that passed and whose teardown failed is listed twice; it failed.
     cases: dict[str, str] = {}
     reasons: dict[str, str] = {}
-    twice: set[str] = set()
     for case in root.iter("testcase"):
         name = _name(case, suite)
-        if name in cases:
-            twice.add(name)
         cases[name] = max(cases.get(name, ""), _outcome(case), key=["", "passed", "skipped", "failed"].index)
         reasons[name] = reasons.get(name) or _reason(case)
         found.seconds[name] = found.seconds.get(name, 0) + float(case.get("time") or 0)
@@ -85,7 +89,6 @@ def read_junit(path: Path, suite: str = "") -> Results:
             found.failed.append(Failure(name, reasons[name]))
         else:
             setattr(found, outcome, getattr(found, outcome) + 1)
-            found.flaky += [name] if name in twice else []
     return found
 
 

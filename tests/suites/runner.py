@@ -10,15 +10,14 @@ from pathlib import Path
 import long_command
 
 from .results import Failure, Results, Unreadable, figures, read_junit
-from .selection import Chosen
+from .selection import Chosen, choose
 from .table import Compile, Ctest, Part, Pytest, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 BUILD_LIMIT_S = 30 * 60
 PART_LIMIT_S = 70 * 60
-# Two tests of a part of a suite: what fails more of them has nothing to do with time.
-RETRIES = ("--reruns=1", "--max-suite-reruns=2", "--rerun-show-tracebacks")
+RETRIED_MAX = 10  # what fails more tests than these has nothing to do with time
 TEST_LIMIT_S = 30 * 60  # a hanging test is named; a first one may build Kubernetes
 # Linux weighs sessions before it weighs their processes: nice counts only within a session whose own weight is set (sched(7),
 # "The autogroup feature"). Without autogroups the file is not there, and nice counts among all.
@@ -37,7 +36,13 @@ class Runner:
         self._stop = threading.Event()
 
     def run(self, selection: list[Chosen]) -> dict[str, Results]:
-        """What each suite found, in the order of the selection."""
+        """What each suite found, in the order of the selection; a few failures are tried again when nothing else runs."""
+        found = self._run(selection)
+        self._retry({chosen.suite.name: found[chosen.suite.name] for chosen in selection
+                     if chosen.suite.may_retry and not chosen.names})
+        return found
+
+    def _run(self, selection: list[Chosen]) -> dict[str, Results]:
         found: dict[str, Results] = {}
         groups = dict.fromkeys(chosen.suite.group for chosen in selection)
         with ThreadPoolExecutor(len(groups)) as pool:
@@ -52,15 +57,27 @@ class Runner:
                 raise
         return {chosen.suite.name: found[chosen.suite.name] for chosen in selection}
 
+    def _retry(self, found: dict[str, Results]) -> None:
+        failed = [failure for results in found.values() for failure in results.failed]
+        if not 0 < len(failed) <= RETRIED_MAX:
+            return
+        print(f"== retrying {len(failed)} failed test{'s' if len(failed) > 1 else ''}, one suite at a time", flush=True)
+        for name, results in found.items():
+            # Without a colon it is no test, but a file that cannot be read or a suite that did not end.
+            tests = [failure.name for failure in results.failed if ":" in failure.name]
+            for chosen in choose(tests) if tests else []:
+                if chosen.suite.name == name:
+                    results.retried(tests, self._suite(chosen, "-retry"))
+
     def _group(self, group: list[Chosen]) -> dict[str, Results]:
         return {chosen.suite.name: self._suite(chosen) for chosen in group}
 
-    def _suite(self, chosen: Chosen) -> Results:
+    def _suite(self, chosen: Chosen, log: str = "") -> Results:
         suite, found, began = chosen.suite, Results(), time.monotonic()
         usual = "" if chosen.names else f" (usually {suite.minutes} min)"
         print(f"== {suite.name}: {suite.about}{usual}", flush=True)
         for part in chosen.parts:
-            name = f"{suite.name}-{suite.parts.index(part) + 1}"
+            name = f"{suite.name}-{suite.parts.index(part) + 1}{log}"
             found.add(self._part(part, suite, name, chosen.of(part)))
         found.duration_s = time.monotonic() - began
         print(f"{indent(suite)}{found} in {long_command.format_duration(began)}", flush=True)
@@ -109,7 +126,7 @@ class Runner:
             found.failed.append(Failure(suite.name, "no tests found"))
         for figure in figures(log):
             print(f"{indent(suite)}{figure}", flush=True)
-        if found.failed or found.flaky:
+        if found.failed:
             long_command.show_end(log, 60, indent(suite))
         return found
 
@@ -123,7 +140,7 @@ class Runner:
         processes = ["-n", str(part.workers), "--dist", "loadgroup"] if part.workers > 1 and not tests else []
         return [*patient, str(self._python), "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junit-xml={junit}",
                 "-o", "junit_family=xunit1", f"--timeout={TEST_LIMIT_S}", *processes,
-                *(RETRIES if suite.may_retry and not tests else ()), *(tests or [f"tests/{path}" for path in part.paths])]
+                *(tests or [f"tests/{path}" for path in part.paths])]
 
 
 def indent(suite: Suite) -> str:

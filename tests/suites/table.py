@@ -49,8 +49,8 @@ class Suite:
     parts: tuple[Part, ...]
     minutes: int  # usual duration within a whole run on two cores, with everything cached
     group: str  # groups run side by side, the suites of one group one after the other
-    # Its tests wait for other programs, whose duration on a busy machine is unknown: a test that fails is run once more, and
-    # reported as flaky when it then passes.
+    # Its tests wait for other programs, whose duration on a busy machine is unknown: a test that fails is retried when
+    # all suites have ended, and reported as flaky if it then passes.
     may_retry: bool = True
     # Runs only when it is named: for what is needed only by those who change its subject, such as programs of other projects.
     on_demand: bool = False
