@@ -69,10 +69,10 @@ PROCESSOR, SIMULATION = "processor", "simulation"
 SUITES = [
     Suite("arch", "include rules, purity of the core, documented messages, names in Python",
           (Ctest("release", "arch"), Pytest(("arch",))), 1, PROCESSOR, may_retry=False),
-    Suite("unit", "unit tests and fuzz corpora, gcc and clang", (Ctest("dev", "unit"), Compile("clang")), 7, PROCESSOR, may_retry=False),
+    Suite("unit", "unit tests and fuzz corpora, gcc and clang", (Ctest("release", "unit"), Compile("clang")), 7, PROCESSOR, may_retry=False),
     Suite("asan", "the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer", (Ctest("asan", "unit"),), 8, PROCESSOR,
           may_retry=False),
-    Suite("launcher", "ipu-launch, its agents and mpirun, with processes and namespaces", (Pytest(("launcher",), "dev"),), 4, PROCESSOR),
+    Suite("launcher", "ipu-launch, its agents and mpirun, with processes and namespaces", (Pytest(("launcher",), "release"),), 4, PROCESSOR),
     Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 4, PROCESSOR),
     Suite("sim", "simulation with 1,000 fault seeds, and at scale", (Ctest("release", "sim"),), 25, SIMULATION, may_retry=False),
     Suite("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
