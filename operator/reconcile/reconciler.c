@@ -181,6 +181,7 @@ void reconciler_free(struct reconciler *r)
     map_release(&r->confirmed_gone);
     map_release(&r->executions);
     dry_run_cache_release(&r->dry_run_cache);
+    accounting_release(&r->counters.accounting);
     for (size_t i = 0; i < PAGE_LISTS; i++)
         page_snapshot_release(&r->snapshots[i]);
     mem_free(r);

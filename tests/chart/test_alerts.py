@@ -29,6 +29,9 @@ TEXTS = {
     "IPUQueueStuck": ("warning", "Jobs wait for IPUs although all IPUs are free",
                       "All V-IPU controllers are reachable and no IPUs are held, but no job gets IPUs. The operator's endpoint /queue "
                       "shows what each job waits for."),
+    "IPUQueueNotMoving": ("info", "Jobs wait for IPUs, {value} IPUs are free, and no job has started for half an hour",
+                          "A job at the head of a queue may wait for more IPUs than are free. The operator's endpoint /queue shows what "
+                          "it waits for, and which jobs hold it."),
     "IPUJobPendingTooLong": ("info", "A job has waited for IPUs for more than a day",
                              "The longest wait is {time}. The operator's endpoint /queue shows what the job waits for, and which jobs "
                              "hold it."),
@@ -51,6 +54,7 @@ class Case:
     fires_at: int = 0  # the minute at which it fires; 0: never
     labels: dict = field(default_factory=dict)  # of the alert, beside those that all have
     time: str = ""
+    value: str = ""
 
 
 def series(name, namespace="ipus", **labels):
@@ -63,6 +67,11 @@ def line(waiting="1x20", held="0x20", foreign="0x20", other_up="1x20"):
     return {series("waiting_instances"): waiting, series("ipus", controller="vctl1", state="held"): held,
             series("ipus", controller="vctl2", state="foreign"): foreign, series("ipus", controller="vctl1", state="free"): "64x20",
             series("controller_up", controller="vctl1"): "1x20", series("controller_up", controller="vctl2"): other_up}
+
+
+def waits(waiting="3x180", free="24x180", starts="7x180"):
+    return {series("waiting_instances"): waiting, series("ipus", controller="vctl1", state="free"): free,
+            series("phase_duration_seconds_count", phase="queued"): starts}
 
 
 def work(retries, reconciles="0+10x60"):
@@ -95,6 +104,10 @@ CASES = [
     Case("IPUQueueStuck", "one V-IPU controller is down, and has its own alert", line(other_up="0x20"), 20),
     Case("IPUQueueStuck", "no job waits", line(waiting="0x20"), 20),
     Case("IPUQueueStuck", "the line moves now and then", line(held="0x8 4 0x20"), 20),
+    Case("IPUQueueNotMoving", "the head waits for more IPUs than are free", waits(), 30, 31, value="24"),
+    Case("IPUQueueNotMoving", "jobs start now and then", waits(starts="0x50 1x50 2x50 3x50"), 180),
+    Case("IPUQueueNotMoving", "no IPU is free", waits(free="0x180"), 180),
+    Case("IPUQueueNotMoving", "no job waits", waits(waiting="0x180"), 180),
     Case("IPUJobPendingTooLong", "a job waits for a day, and a quarter of an hour", {series("longest_wait_seconds"): "0+60x1500"}, 1455, 1456,
          time="1d 0h 16m 0s"),
     Case("IPUJobPendingTooLong", "it is another job each hour", {series("longest_wait_seconds"): " ".join(["0+60x59"] * 25)}, 1500),
@@ -138,7 +151,7 @@ def ask(tmp_path):
 def expected(case):
     """What a reader of the alert has before them."""
     severity, summary, description = TEXTS[case.alert]
-    words = case.labels | {"time": case.time}
+    words = case.labels | {"time": case.time, "value": case.value}
     return {"labels": {"alertname": case.alert, "severity": severity, "namespace": "ipus"} | case.labels,
             "annotations": {"summary": summary.format(**words), "description": description.format(**words),
                             "runbook_url": f"{PAGE}#{case.alert.lower()}"}}

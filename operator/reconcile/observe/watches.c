@@ -55,6 +55,8 @@ static void on_job(void *ctx, const struct store_change *change)
         job_cache_note_version(cache, job->resource_version);
     if (!change->new)
         job_cache_forget(r, job->key, job->uid);
+    if (change->new && change->old && !job_is_of_other_operator(job, r->options.operator_ns))
+        accounting_note_job(&r->counters.accounting, change->old, change->new);
     if (change->new) {
         log_vendor_job(change->old, change->new);
         report_other_operator(r, change->old, change->new);
@@ -113,6 +115,7 @@ static void on_record(void *ctx, const struct store_change *change)
     struct job_cache *cache = job_cache_get(r, record->job_key, record->job_uid);
 
     job_cache_note_version(cache, record->resource_version);
+    accounting_note_record(&r->counters.accounting, change->old, change->new, loop_now_ms(r->loop));
     if (!change->old && record_is_ownerless(record))
         log_info("releasing orphaned partition on request", KV("partition", record->name),
                  KV("controller", record->controller));

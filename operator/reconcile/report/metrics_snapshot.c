@@ -72,6 +72,49 @@ static void read_controller(const struct reconciler *r, size_t index, struct met
     vipu_pool_view_release(&room);
 }
 
+/* Of a namespace, or of those beyond the limit. */
+static struct metrics_namespace *namespace_of(struct metrics_snapshot *ret, struct map *by_name,
+                                              const char *name)
+{
+    struct metrics_namespace *ns = map_get(by_name, name);
+
+    if (!ns && ret->namespace_count >= ACCOUNTING_NAMESPACES_MAX) {
+        name = ACCOUNTING_OTHERS;
+        ns = map_get(by_name, name);
+    }
+    if (!ns) {
+        ns = &ret->namespaces[ret->namespace_count++];
+        ns->name = name;
+        map_set(by_name, name, ns);
+    }
+    return ns;
+}
+
+static void count_namespaces(const struct reconciler *r, struct metrics_snapshot *ret)
+{
+    struct map by_name = {0};
+    const char *name;
+    void *value;
+
+    ret->namespaces = mem_alloc((ACCOUNTING_NAMESPACES_MAX + 1) * sizeof(*ret->namespaces));
+    for (size_t i = 0; map_next(&r->counters.accounting.accounts, &i, &name, &value);) {
+        struct metrics_namespace *ns = namespace_of(ret, &by_name, name);
+
+        ns->held += ((const struct account *)value)->ipus;
+        ns->ipu_seconds += account_ipu_seconds(value, loop_now_ms(r->loop));
+    }
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
+        const struct job_cache *cache = value;
+        const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
+        const struct job *job = item ? item->view : NULL;
+
+        if (job)
+            namespace_of(ret, &by_name, job->ns)->waiting +=
+                (uint32_t)cache->claim_count * job->spec.ipus_per_instance;
+    }
+    map_release(&by_name);
+}
+
 static void count_claims(const struct job_cache *cache, int64_t now_s, struct metrics_snapshot *ret)
 {
     ret->waiting += (uint32_t)cache->claim_count;
@@ -109,11 +152,13 @@ void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct met
     ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));
     for (size_t i = 0; i < ret->controller_count; i++)
         read_controller(r, i, &ret->controllers[i]);
+    count_namespaces(r, ret);
     look_at_watches(r, ret);
 }
 
 void metrics_snapshot_release(struct metrics_snapshot *snapshot)
 {
     mem_free(snapshot->controllers);
+    mem_free(snapshot->namespaces);
     *snapshot = (struct metrics_snapshot){0};
 }

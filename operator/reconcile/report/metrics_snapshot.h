@@ -1,5 +1,5 @@
 /* Totals for metrics, counted on request from what the reconciler knows anyway. The size depends on the
- * number of V-IPU controllers, never on that of jobs. */
+ * number of V-IPU controllers and of namespaces with jobs, never on that of jobs. */
 #pragma once
 
 #include <stddef.h>
@@ -24,6 +24,12 @@ struct metrics_controller {
     const struct pool_counter *calls; /* POOL_CALLS of them; borrowed from the pool */
 };
 
+struct metrics_namespace {
+    const char *name;       /* borrowed from the accounting and the job caches */
+    uint32_t held, waiting; /* IPUs held by its jobs, and that its waiting instances request */
+    double ipu_seconds;     /* held so far, as seen by this process */
+};
+
 struct metrics_watch {
     const char *resource; /* borrowed */
     int64_t trouble_s;    /* how long it has been in trouble; 0: not in trouble */
@@ -41,6 +47,8 @@ struct metrics_snapshot {
     uint32_t in_work;                       /* jobs with requests in flight */
     struct metrics_controller *controllers; /* owned */
     size_t controller_count;
+    struct metrics_namespace *namespaces; /* owned; at most ACCOUNTING_NAMESPACES_MAX + 1 */
+    size_t namespace_count;
     struct metrics_watch watches[WATCHES_MAX];
     size_t watch_count;
 };

@@ -4,6 +4,7 @@
 #include "base/doc/openmetrics.h"
 #include "operator/api/pod/pod_spec.h"
 #include "operator/pool/config.h"
+#include "operator/reconcile/state/accounting.h"
 #include "operator/reconcile/state/phases.h"
 
 enum { WATCHES_MAX = 7 }; /* number of kinds of objects that are watched */
@@ -31,4 +32,5 @@ struct reconciler_counters {
     struct openmetrics_histogram
         durations; /* from the start of a reconcile until all its requests are answered */
     struct openmetrics_histogram phases[PHASES];
+    struct accounting accounting;
 };

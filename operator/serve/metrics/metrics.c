@@ -106,6 +106,49 @@ static void put_watch_trouble(const void *ctx, const struct openmetrics_family *
                  (long long)v->snapshot->watches[i].trouble_s);
 }
 
+static void put_finished(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+    const struct accounting *a = v->counters ? &v->counters->accounting : NULL;
+
+    if (!a)
+        return;
+    str_addf(out, "%s_total{result=\"completed\",reason=\"Completed\"} %llu\n", family->name,
+             (unsigned long long)a->completed);
+    for (size_t i = 0; a->failed && i < reason_count; i++) {
+        if (a->failed[i])
+            str_addf(out, "%s_total{result=\"failed\",reason=\"%s\"} %llu\n", family->name, reasons[i].name,
+                     (unsigned long long)a->failed[i]);
+    }
+    if (a->failed_else)
+        str_addf(out, "%s_total{result=\"failed\",reason=\"\"} %llu\n", family->name,
+                 (unsigned long long)a->failed_else);
+}
+
+/* ---- namespaces ---- */
+
+static void put_namespace_ipus(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_snapshot *s = ((const struct metrics_view *)ctx)->snapshot;
+
+    for (size_t i = 0; s && i < s->namespace_count; i++) {
+        const struct metrics_namespace *ns = &s->namespaces[i];
+
+        str_addf(out, "%s{job_namespace=\"%s\",state=\"held\"} %u\n", family->name, ns->name, ns->held);
+        str_addf(out, "%s{job_namespace=\"%s\",state=\"waiting\"} %u\n", family->name, ns->name, ns->waiting);
+    }
+}
+
+static void put_namespace_ipu_seconds(const void *ctx, const struct openmetrics_family *family,
+                                      struct str *out)
+{
+    const struct metrics_snapshot *s = ((const struct metrics_view *)ctx)->snapshot;
+
+    for (size_t i = 0; s && i < s->namespace_count; i++)
+        str_addf(out, "%s_total{job_namespace=\"%s\"} %.3f\n", family->name, s->namespaces[i].name,
+                 s->namespaces[i].ipu_seconds);
+}
+
 /* ---- V-IPU controllers ---- */
 
 static void put_controller(const struct metrics_view *v, const char *name,
@@ -297,6 +340,13 @@ static const struct openmetrics_family families[] = {
     OPENMETRICS_FAMILY("ipu_operator_other_operator_jobs", "gauge",
                        "IPUJobs in watched namespaces that another operator runs", put_number,
                        .offset = SNAPSHOT(others)),
+    OPENMETRICS_FAMILY("ipu_operator_finished_jobs", "counter", "Jobs that completed or failed, by reason",
+                       put_finished),
+    OPENMETRICS_FAMILY("ipu_operator_namespace_ipus", "gauge",
+                       "IPUs that jobs of a namespace hold, and that their waiting instances request",
+                       put_namespace_ipus),
+    OPENMETRICS_FAMILY("ipu_operator_namespace_ipu_seconds", "counter",
+                       "IPU-seconds that jobs of a namespace have held", put_namespace_ipu_seconds),
     OPENMETRICS_FAMILY("ipu_operator_waiting_instances", "gauge", "Instances waiting for IPUs", put_number,
                        .offset = SNAPSHOT(waiting)),
     OPENMETRICS_FAMILY("ipu_operator_longest_wait_seconds", "gauge",

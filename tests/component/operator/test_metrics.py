@@ -54,6 +54,9 @@ def test_metrics_of_jobs_ipus_and_the_queue(world, vipu):
     assert reported["ipu_operator_ipus", vipu.address, "free"] == 24
     assert reported["ipu_operator_largest_free_block_ipus", vipu.address] == 16
     assert abs(reported["ipu_operator_fragmentation_ratio", vipu.address] - 1 / 3) < 0.001
+    assert reported["ipu_operator_namespace_ipus", world.ns, "held"] == 32
+    assert reported["ipu_operator_namespace_ipus", world.ns, "waiting"] == 64
+    assert reported["ipu_operator_namespace_ipu_seconds_total", world.ns] > 0
     assert reported["ipu_operator_api_requests_total", "POST", "pods"] >= 2  # the question, and the pod
     assert reported["ipu_operator_reconciles_total", "acted"] > 0
     assert not any(name in label for key in reported for label in key for name in ("holds", "waits")), "none is a job's own"
@@ -64,6 +67,25 @@ def test_metrics_of_jobs_ipus_and_the_queue(world, vipu):
     until(lambda: samples(operator)["ipu_operator_controller_up", vipu.address] == 0, "its silence is told", tell=world.tell)
     assert operator.health("/readyz") == operator.health("/healthz") == 200, "a dead controller is no illness of the operator"
     vipu.start()
+
+
+def test_how_jobs_ended_stays_counted_when_they_are_deleted(world, vipu):
+    operator = world.start_operator(vipu.address)
+    ended = lambda: {key[1:]: value for key, value in samples(operator).items()  # noqa: E731
+                     if key[0] == "ipu_operator_finished_jobs_total"}
+    assert ended() == {("Completed", "completed"): 0}
+    good, bad = world.job("good"), world.job("bad")
+    world.kubelet.succeed(good.run_pods(1)["good-worker-0"])
+    world.kubelet.fail(bad.run_pods(1)["bad-worker-0"], 3)
+    good.wait("Completed")
+    reason = bad.wait("Failed")["reason"]
+    bad.delete()
+    until(lambda: ended() == {("Completed", "completed"): 1, (reason, "failed"): 1}, "both are counted", tell=world.tell)
+    bad.wait_gone()
+    assert ended() == {("Completed", "completed"): 1, (reason, "failed"): 1}
+    operator.kill()
+    operator = world.restart_operator()
+    assert ended() == {("Completed", "completed"): 0}, "what ended before is not counted twice"
 
 
 def test_the_duration_of_each_phase_is_reported_when_it_ends(world, vipu):
@@ -102,7 +124,7 @@ def test_series_do_not_grow_with_jobs(world, vipu):
     until(lambda: samples(operator)["ipu_operator_jobs", "Suspended"] == 201, "all are counted", tell=world.tell)
     assert series() == before
     reported = samples(operator)
-    assert not any("job" in label for key in reported for label in key[1:] if label != "ipujobs")
+    assert not any("job" in label for key in reported for label in key[1:] if label not in ("ipujobs", world.ns))
     assert reported["ipu_operator_waiting_instances",] == 1 and reported["ipu_operator_longest_wait_seconds",] >= 0
 
 

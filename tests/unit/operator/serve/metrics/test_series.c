@@ -54,6 +54,7 @@ static char *page_with(unsigned jobs, struct metrics_snapshot *snapshot)
                                             .largest_free = 8,
                                             .foreign_partitions = jobs,
                                             .calls = calls};
+    struct metrics_namespace ns = {.name = "team", .held = jobs, .waiting = jobs, .ipu_seconds = jobs};
     struct metrics_view view = {.is_leader = true,
                                 .snapshot = snapshot,
                                 .counters = &counters,
@@ -64,7 +65,11 @@ static char *page_with(unsigned jobs, struct metrics_snapshot *snapshot)
                                 .metrics_certificate_end_s = NOW_S};
     AUTO(str) struct str out = {0};
 
-    *snapshot = (struct metrics_snapshot){.waiting = jobs, .controllers = &controller, .controller_count = 1};
+    *snapshot = (struct metrics_snapshot){.waiting = jobs,
+                                          .controllers = &controller,
+                                          .controller_count = 1,
+                                          .namespaces = &ns,
+                                          .namespace_count = 1};
     for (unsigned n = 0; n < jobs; n++) {
         AUTO(job) struct job *job = make_job(n);
 

@@ -1,0 +1,86 @@
+#include "operator/reconcile/state/accounting.h"
+
+#include "base/core/mem.h"
+#include "operator/reconcile/decide/model/verdict.h"
+
+static struct account *account_of(struct accounting *accounting, const char *ns)
+{
+    struct account *account = map_get(&accounting->accounts, ns);
+
+    if (!account && accounting->accounts.count >= ACCOUNTING_NAMESPACES_MAX) {
+        ns = ACCOUNTING_OTHERS;
+        account = map_get(&accounting->accounts, ns);
+    }
+    if (!account) {
+        account = NEW(struct account);
+        map_set(&accounting->accounts, ns, account);
+    }
+    return account;
+}
+
+static uint64_t ipu_ms(const struct account *account, int64_t now_ms)
+{
+    return account->ipu_ms + (uint64_t)account->ipus * (uint64_t)(now_ms - account->since_ms);
+}
+
+static void change(struct accounting *accounting, const struct record *record, bool adds, int64_t now_ms)
+{
+    struct account *account;
+
+    if (!record || record->spent_s || record_is_ownerless(record))
+        return;
+    account = account_of(accounting, record->job_ns);
+    account->ipu_ms = ipu_ms(account, now_ms);
+    account->since_ms = now_ms;
+    account->ipus = adds ? account->ipus + record->size : account->ipus - record->size;
+}
+
+void accounting_note_record(struct accounting *accounting, const struct record *old, const struct record *new,
+                            int64_t now_ms)
+{
+    change(accounting, old, false, now_ms);
+    change(accounting, new, true, now_ms);
+}
+
+static void note_failure(struct accounting *accounting, const struct job *job)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *status = job_status(job, &err);
+    const struct reason *reason = reason_find(json_str(status, "reason", ""));
+
+    if (!reason) {
+        accounting->failed_else++;
+        return;
+    }
+    if (!accounting->failed)
+        accounting->failed = mem_alloc(reason_count * sizeof(*accounting->failed));
+    accounting->failed[reason - reasons]++;
+}
+
+void accounting_note_job(struct accounting *accounting, const struct job *old, const struct job *new)
+{
+    const char *completed = job_state_name(JOB_COMPLETED), *failed = job_state_name(JOB_FAILED);
+
+    if (str_eq(new->state, old->state) || new->is_vendors)
+        return;
+    if (str_eq(new->state, completed))
+        accounting->completed++;
+    else if (str_eq(new->state, failed))
+        note_failure(accounting, new);
+}
+
+double account_ipu_seconds(const struct account *account, int64_t now_ms)
+{
+    return (double)ipu_ms(account, now_ms) / 1000;
+}
+
+void accounting_release(struct accounting *accounting)
+{
+    void *account;
+
+    for (size_t i = 0; map_next(&accounting->accounts, &i, NULL, &account);)
+        mem_free(account);
+    map_release(&accounting->accounts);
+    mem_free(accounting->failed);
+    *accounting = (struct accounting){0};
+}

@@ -1,0 +1,35 @@
+/* What a site of several teams accounts for: IPUs and IPU-seconds of each namespace, and how jobs ended.
+ * Pure. Counters begin at zero in each process; Prometheus adds them up over restarts. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/core/map.h"
+#include "operator/api/job/job.h"
+#include "operator/api/partition/record.h"
+#include "operator/api/reasons.h"
+
+/* Namespaces with numbers of their own. Those that get IPUs after these count together. */
+#define ACCOUNTING_NAMESPACES_MAX 500
+#define ACCOUNTING_OTHERS "(others)" /* no name of a namespace */
+
+struct account {
+    uint32_t ipus;   /* held now, by partitions that exist or are being removed */
+    uint64_t ipu_ms; /* up to since_ms */
+    int64_t since_ms;
+};
+
+struct accounting {
+    struct map accounts;  /* namespace -> struct account, owned */
+    uint64_t completed;   /* jobs, seen to end by this process */
+    uint64_t *failed;     /* by index in `reasons`, owned; NULL: none */
+    uint64_t failed_else; /* with a reason that is not in the table */
+};
+
+/* A change of a record; NULL: there is none. */
+void accounting_note_record(struct accounting *accounting, const struct record *old, const struct record *new,
+                            int64_t now_ms);
+/* A change of a job that existed before. */
+void accounting_note_job(struct accounting *accounting, const struct job *old, const struct job *new);
+double account_ipu_seconds(const struct account *account, int64_t now_ms);
+void accounting_release(struct accounting *accounting);
