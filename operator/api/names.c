@@ -106,6 +106,13 @@ char *name_partition_hashed(const char *prefix, const char *job, const char *uid
     return mem_printf("%s-%.*s%s", prefix, (int)cut, job, tail);
 }
 
+char *name_uid_of_later_operator(const char *uid, const char *operator_ns)
+{
+    AUTO(mem) char *both = mem_printf("%s %s", uid, operator_ns);
+
+    return mem_printf("%016llx", (unsigned long long)str_hash(both));
+}
+
 char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance)
 {
     const char *last = strrchr(id, '-');
@@ -123,11 +130,14 @@ char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, ui
     return NULL;
 }
 
-bool name_is_hashed(const char *id, const char *uid, uint32_t instance, uint32_t attempt)
+bool name_is_hashed(const char *id, const char *uid, const char *operator_ns, uint32_t instance,
+                    uint32_t attempt)
 {
+    AUTO(mem) char *later_uid = name_uid_of_later_operator(uid, operator_ns);
     AUTO(mem) char *tail = hashed_tail(uid, instance, attempt);
+    AUTO(mem) char *later_tail = hashed_tail(later_uid, instance, attempt);
 
-    return str_has_suffix(id, tail);
+    return str_has_suffix(id, tail) || str_has_suffix(id, later_tail);
 }
 
 uint16_t name_master_port(const char *uid, uint32_t instance)

@@ -16,6 +16,8 @@
  * owns all partition records of its namespace, so that its namespace names it, whatever its release is
  * called. */
 #define ANNOTATION_OPERATOR "graphcore.ai/operator"
+/* The one that was first written there. */
+#define ANNOTATION_FIRST_OPERATOR "graphcore.ai/first-operator"
 #define API_FIELD_MANAGER "ipu-operator"
 
 #define LABEL_JOB_NAME "graphcore.ai/job-name"
@@ -86,12 +88,17 @@ char *name_partition(const char *prefix, const char *job, const char *ns, uint32
  * never longer than PARTITION_ID_MAX. Owned by the caller. */
 char *name_partition_hashed(const char *prefix, const char *job, const char *uid, uint32_t instance,
                             uint32_t attempt);
+/* In place of the uid, if another operator was the first to run the job: that one may still have records of
+ * the job, which this one does not see, so that no id may be made from the same. Owned by the caller. */
+char *name_uid_of_later_operator(const char *uid, const char *operator_ns);
 /* Iterates over the jobs that could have the partition of a readable id: returns the next one,
  * "namespace/name", owned by the caller, and its instance; NULL: there are no more. *at is 0 at first. There
  * may be several, because names contain dashes as well. */
 char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, uint32_t *ret_instance);
-/* Whether the id contains the job's uid. Then no other job can ever have it, whatever its prefix. */
-bool name_is_hashed(const char *id, const char *uid, uint32_t instance, uint32_t attempt);
+/* Whether the id contains the job's uid, or its replacement. Then no other job can ever have it, whatever its
+ * prefix. */
+bool name_is_hashed(const char *id, const char *uid, const char *operator_ns, uint32_t instance,
+                    uint32_t attempt);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */
 uint16_t name_master_port(const char *uid, uint32_t instance);
 /* The next of the ids in an annotation graphcore.ai/release, which commas or spaces separate; false: there

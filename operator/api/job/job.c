@@ -63,9 +63,9 @@ static void read_finalizers(struct job *job, const cJSON *metadata)
 }
 
 /* Users can write it: what is longer than the name of a namespace is nobody's, however long it is. */
-static char *read_operator(const cJSON *metadata)
+static char *read_operator(const cJSON *metadata, const char *path)
 {
-    const char *ns = json_str(metadata, "annotations/graphcore.ai~1operator", "");
+    const char *ns = json_str(metadata, path, "");
 
     return *ns ? mem_strndup(ns, strnlen(ns, LABEL_MAX + 1)) : NULL;
 }
@@ -91,7 +91,9 @@ struct job *job_parse(const cJSON *object)
     timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &job->deleted_s);
     job->key = mem_printf("%s/%s", job->ns, job->name);
     read_finalizers(job, metadata);
-    job->operator_ns = job->has_finalizer ? read_operator(metadata) : NULL;
+    job->operator_ns =
+        job->has_finalizer ? read_operator(metadata, "annotations/graphcore.ai~1operator") : NULL;
+    job->first_operator_ns = read_operator(metadata, "annotations/graphcore.ai~1first-operator");
     job->is_vendors = vendor_owns(object);
     job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
     job->status_text = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
@@ -112,6 +114,7 @@ void job_free(struct job *job)
     mem_free(job->uid);
     mem_free(job->resource_version);
     mem_free(job->operator_ns);
+    mem_free(job->first_operator_ns);
     mem_free(job->release);
     jobspec_release(&job->spec);
     strv_release(&job->problems);

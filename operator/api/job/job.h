@@ -69,7 +69,8 @@ struct job {
     struct strv finalizers;
     bool has_finalizer; /* the operator's finalizer is set */
     char *operator_ns;  /* with the finalizer: the namespace of the operator that has set it; NULL: unknown */
-    bool is_vendors;    /* started by the vendor's operator, and must be left alone */
+    char *first_operator_ns; /* the first that was written there; NULL: unknown */
+    bool is_vendors;         /* started by the vendor's operator, and must be left alone */
     char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL */
     struct job_spec spec;
     struct strv problems;                  /* the result of validate_job; empty for a valid spec */
@@ -107,6 +108,11 @@ char *job_pod_name(const struct job *job, uint32_t instance, uint32_t pod_index)
 bool job_is_managed_by_us(const struct job_spec *spec);
 /* Whether another operator than that of this namespace runs the job. */
 bool job_is_of_other_operator(const struct job *job, const char *operator_ns);
+/* Whether an operator of another namespace ran it first, and may still have records of it. */
+bool job_was_of_other_operator(const struct job *job, const char *operator_ns);
+/* The id of a partition for it, see name_partition_hashed. Owned by the caller. */
+char *job_hashed_partition(const struct job *job, const char *operator_ns, const char *prefix,
+                           uint32_t instance, uint32_t attempt);
 /* Whether its workers need a Service to find each other: there are several, and no launcher. */
 bool job_needs_worker_service(const struct job_spec *spec);
 bool job_has_several_workers(const struct job_spec *spec);

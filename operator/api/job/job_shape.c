@@ -32,6 +32,22 @@ bool job_is_of_other_operator(const struct job *job, const char *operator_ns)
     return job->operator_ns && !str_eq(job->operator_ns, operator_ns);
 }
 
+bool job_was_of_other_operator(const struct job *job, const char *operator_ns)
+{
+    return job->first_operator_ns && !str_eq(job->first_operator_ns, operator_ns);
+}
+
+char *job_hashed_partition(const struct job *job, const char *operator_ns, const char *prefix,
+                           uint32_t instance, uint32_t attempt)
+{
+    AUTO(mem)
+    char *later_uid = job_was_of_other_operator(job, operator_ns)
+                          ? name_uid_of_later_operator(job->uid, operator_ns)
+                          : NULL;
+
+    return name_partition_hashed(prefix, job->name, later_uid ? later_uid : job->uid, instance, attempt);
+}
+
 bool job_is_managed_by_us(const struct job_spec *spec)
 {
     return !spec->managed_by || !*spec->managed_by || str_eq(spec->managed_by, MANAGED_BY_US);

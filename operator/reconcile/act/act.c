@@ -30,8 +30,11 @@ static void send_finalizers(struct execution *execution, struct op *op, const st
     }
     if (op->kind == OP_FINALIZER_ADD) {
         json_push_str(finalizers, API_FINALIZER);
-        json_put_str(json_put_object(metadata, "annotations"), ANNOTATION_OPERATOR,
-                     execution->r->options.operator_ns);
+        cJSON *annotations = json_put_object(metadata, "annotations");
+
+        json_put_str(annotations, ANNOTATION_OPERATOR, execution->r->options.operator_ns);
+        if (!job->first_operator_ns)
+            json_put_str(annotations, ANNOTATION_FIRST_OPERATOR, execution->r->options.operator_ns);
     } else if (job->operator_ns) {
         json_put_take(json_put_object(metadata, "annotations"), ANNOTATION_OPERATOR, cJSON_CreateNull());
     }

@@ -170,13 +170,14 @@ static void find_next_id(struct reconciler *r, const struct job *job, const stru
     AUTO(mem) char *id = name_partition(r->options.partition_prefix, job->name, job->ns, inst->index);
 
     if (id) {
-        inst->readable_id_taken = map_get(&cache->foreign_ids, id) || reconciler_record(r, id) ||
+        inst->readable_id_taken = job_was_of_other_operator(job, r->options.operator_ns) ||
+                                  map_get(&cache->foreign_ids, id) || reconciler_record(r, id) ||
                                   (inst->granted && pool_listed(r->pool, inst->granted, id));
     }
     for (;;) { /* also skips hashed ids of other owners, and orphaned ones */
         AUTO(mem)
-        char *hashed = name_partition_hashed(r->options.partition_prefix, job->name, job->uid, inst->index,
-                                             inst->next_attempt);
+        char *hashed = job_hashed_partition(job, r->options.operator_ns, r->options.partition_prefix,
+                                            inst->index, inst->next_attempt);
         if (!map_get(&cache->foreign_ids, hashed) &&
             !(inst->granted && pool_listed(r->pool, inst->granted, hashed)))
             return;

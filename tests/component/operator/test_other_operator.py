@@ -86,9 +86,31 @@ def test_a_job_goes_to_the_operator_that_its_annotation_names(world, vipu, other
     until(lambda: not world.records() and other.records(), "the other one has it", tell=lambda: world.tell() + other.tail())
     until(lambda: job.is_in("Running") and len(vipu.partitions()) == 1, "it runs again, once", tell=other.tail)
     assert job.get()["metadata"]["finalizers"] == [FINALIZER]
+    assert f"p-moves-{world.ns}-0" not in other.records(), "the first one may still remove that"
     # Uninstalling that one is refused as for the first.
     rejected = other.before_uninstall()
     assert rejected.returncode == 1 and f"1 IPUJob using or waiting for IPUs: {world.ns}/moves (Running)" in rejected.stderr
     job.delete()
     job.wait_gone()
     assert not other.records() and not vipu.partitions()
+
+
+def test_an_operator_that_returns_does_not_touch_what_the_next_one_has(world, vipu, other):
+    """Its record names a partition and pods of the job; those of the next operator must be others."""
+    world.operator.start().until_working()
+    job = world.job("moves")
+    world.automatic()
+    job.wait("Running")
+    [left] = world.records()
+    world.operator.kill()
+    vipu.client.remove(left)  # so that its id is free on the V-IPU controller
+
+    other.start().until_working()
+    job.annotate(**{OPERATOR: other.ns})
+    until(lambda: other.records() and job.is_in("Running") and len(vipu.partitions()) == 1, "the other one runs it", tell=other.tail)
+    uids = [pod["metadata"]["uid"] for pod in job.pods()]
+
+    world.operator.start().until_working()
+    until(lambda: not world.records(), "it releases what it had", tell=world.tell)
+    assert job.is_in("Running") and [pod["metadata"]["uid"] for pod in job.pods()] == uids
+    assert set(vipu.partitions()) == other.records() and left not in other.records()

@@ -37,8 +37,8 @@ static struct record *new_record(const struct job_view *view, const struct insta
                    : name_partition(view->partition_prefix, job->name, job->ns, inst->index);
 
     if (!id)
-        id = name_partition_hashed(view->partition_prefix, job->name, job->uid, inst->index,
-                                   inst->next_attempt);
+        id = job_hashed_partition(job, view->operator_ns, view->partition_prefix, inst->index,
+                                  inst->next_attempt);
     record->name = id;
     record->controller = mem_strdup(inst->granted);
     record->job_ns = mem_strdup(job->ns);

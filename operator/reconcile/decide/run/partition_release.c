@@ -42,8 +42,8 @@ static bool needs_quarantine(const struct job_view *view, const struct tombstone
     bool may_be_found = (is_fenced(record) || tomb->has_running_pod) && !tomb->is_over;
     bool may_be_hit = view->now_ms < tomb->partition.removal_until_ms;
 
-    return (may_be_found || may_be_hit) &&
-           !name_is_hashed(record->name, record->job_uid, record->instance, record->attempt);
+    return (may_be_found || may_be_hit) && !name_is_hashed(record->name, record->job_uid, view->operator_ns,
+                                                           record->instance, record->attempt);
 }
 
 static void mark_quarantined(const struct job_view *view, const struct tombstone_view *tomb,

@@ -114,11 +114,16 @@ TEST(a_hashed_id_is_known_by_its_end_whatever_the_prefix)
     AUTO(mem) char *hashed = name_partition_hashed("p", "train", UID, 3, 12);
     AUTO(mem) char *other_prefix = name_partition_hashed("other", "train", UID, 3, 12);
 
-    CHECK(!name_is_hashed(readable, UID, 3, 12));
-    CHECK(name_is_hashed(hashed, UID, 3, 12));
-    CHECK(name_is_hashed(other_prefix, UID, 3, 12));
-    CHECK(!name_is_hashed(hashed, UID, 3, 1));
-    CHECK(!name_is_hashed(hashed, "74d842cc-1663-d522", 3, 12));
+    AUTO(mem) char *later_uid = name_uid_of_later_operator(UID, "system");
+    AUTO(mem) char *later = name_partition_hashed("p", "train", later_uid, 3, 12);
+
+    CHECK(!name_is_hashed(readable, UID, "system", 3, 12));
+    CHECK(name_is_hashed(hashed, UID, "system", 3, 12));
+    CHECK(name_is_hashed(other_prefix, UID, "system", 3, 12));
+    CHECK(name_is_hashed(later, UID, "system", 3, 12));
+    CHECK(!name_is_hashed(later, UID, "other-system", 3, 12));
+    CHECK(!name_is_hashed(hashed, UID, "system", 3, 1));
+    CHECK(!name_is_hashed(hashed, "74d842cc-1663-d522", "system", 3, 12));
 }
 
 /* The record of a partition has its id as a name, and names know no ".-". */

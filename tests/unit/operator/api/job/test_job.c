@@ -259,7 +259,7 @@ TEST(metadata_and_the_plain_fields_are_read)
             "\"generation\":4,\"creationTimestamp\":\"2026-01-01T10:00:00Z\",\"deletionTimestamp\":"
             "\"2026-01-01T11:00:00Z\",\"finalizers\":[\"other/one\",\"graphcore.ai/ipu-partitions\"],"
             "\"annotations\":{\"graphcore.ai/release\":\"p-train-team-0\",\"graphcore.ai/"
-            "operator\":\"ipus\"}},"
+            "operator\":\"ipus\",\"graphcore.ai/first-operator\":\"first\"}},"
             "\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":1,\"suspend\":true,\"managedBy\":\"x/y\","
             "\"cleanPodPolicy\":\"Workers\",\"interactive\":{\"ttl\":60},\"partition\":{\"syncType\":\"c2-"
             "compatible\","
@@ -277,6 +277,7 @@ TEST(metadata_and_the_plain_fields_are_read)
     CHECK_INT_EQ(job->finalizers.count, 2);
     CHECK_STR_EQ(job->release, "p-train-team-0");
     CHECK(!job_is_of_other_operator(job, "ipus") && job_is_of_other_operator(job, "others"));
+    CHECK(!job_was_of_other_operator(job, "first") && job_was_of_other_operator(job, "ipus"));
     CHECK(job->spec.suspend);
     CHECK_STR_EQ(job->spec.managed_by, "x/y");
     CHECK_INT_EQ(job->spec.clean, CLEAN_WORKERS);
@@ -299,10 +300,26 @@ TEST(a_new_object_has_no_status_and_no_finalizer)
 
     CHECK_PACK(job->status_text, "{}");
     CHECK_STR_EQ(job->state, "");
-    CHECK(!job_is_of_other_operator(job, "ipus"));
+    CHECK(!job_is_of_other_operator(job, "ipus") && !job_was_of_other_operator(job, "ipus"));
     CHECK(!job->has_finalizer && !job->deleting && !job->release && !job->spec.managed_by);
     CHECK_INT_EQ(job->spec.clean, CLEAN_ALL);
     CHECK_INT_EQ(job->spec.reconfigurable, -1);
+}
+
+/* The first one may still have records of the job, which the next one does not see. */
+TEST(operators_give_a_job_that_they_pass_on_different_ids)
+{
+    struct job job = {.name = (char *)(uintptr_t) "train",
+                      .uid = (char *)(uintptr_t) "64d842cc-1663-4522",
+                      .first_operator_ns = (char *)(uintptr_t) "first"};
+    AUTO(mem) char *of_first = job_hashed_partition(&job, "first", "p", 0, 1);
+    AUTO(mem) char *of_second = job_hashed_partition(&job, "second", "p", 0, 1);
+    AUTO(mem) char *of_third = job_hashed_partition(&job, "third", "p", 0, 1);
+    AUTO(mem) char *again = job_hashed_partition(&job, "second", "p", 0, 1);
+
+    CHECK_STR_EQ(of_first, "p-train-64d842cc16-0-1");
+    CHECK(!str_eq(of_first, of_second) && !str_eq(of_second, of_third));
+    CHECK_STR_EQ(of_second, again);
 }
 
 TEST(an_object_without_name_or_uid_is_no_job)
