@@ -34,6 +34,8 @@ void decide_restart(const struct job_view *view, const struct instance_view *ins
     run_stop_pods(view, inst, plan);
     if (!run_is_over(view, inst, pods, plan))
         return;
+    ret->failure.pods = inst->workers;
+    ret->failure.pod_count = job_pods_per_instance(&view->job->spec);
     if (wait_s > 0 && wait_s <= RESTART_MAX_S)
         plan_again_at(plan, view->now_ms + wait_s * 1000);
     else

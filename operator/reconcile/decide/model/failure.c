@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "base/core/utf8.h"
 #include "operator/api/job/exit_codes.h"
 #include "operator/api/observed/log_tail.h"
 #include "operator/api/observed/pod_exit.h"
@@ -246,6 +247,50 @@ static cJSON *entry_of(const struct failure *failure)
     return item;
 }
 
+/* The end of a log, from the beginning of a line. Never empty if the log is not. */
+static const char *last_lines(const char *log)
+{
+    size_t length = strlen(log);
+    const char *from = length > STATUS_OTHER_LINES_MAX ? log + length - STATUS_OTHER_LINES_MAX : log;
+    const char *line = from == log ? NULL : strchr(from, '\n');
+
+    if (line && line[1])
+        return line + 1;
+    while (utf8_is_continuation(*from))
+        from++;
+    return from;
+}
+
+/* Those that failed by themselves, or those that were stopped because of them. */
+static void add_other_pods(const struct failure *failure, const char *named, bool stopped, cJSON *list)
+{
+    for (uint32_t i = 0; i < failure->pod_count; i++) {
+        const struct pod *pod = failure->pods[i].pod;
+        cJSON *item;
+
+        if (!pod || !pod->message || !*pod->message || pod == failure->reported_by ||
+            str_eq(pod->name, named) || pod->stopped_while_running != stopped ||
+            cJSON_GetArraySize(list) >= STATUS_OTHER_PODS_MAX)
+            continue;
+        item = json_push_take(list, json_object());
+        json_put_str(item, "pod", pod->name);
+        put_container(item, pod);
+        json_put_str(item, "message", last_lines(pod->message));
+    }
+}
+
+static void put_other_pods(cJSON *item, const struct failure *failure)
+{
+    AUTO(json) cJSON *list = json_array();
+
+    if (!failure->pods || json_at(item, "otherPods"))
+        return;
+    add_other_pods(failure, json_str(item, "pod", ""), false, list);
+    add_other_pods(failure, json_str(item, "pod", ""), true, list);
+    if (list->child)
+        json_put_take(item, "otherPods", TAKE(list));
+}
+
 /* The entry has the signal, if there was one: an exit code of mpirun itself may look like another. */
 char *failure_entry_sentence(const cJSON *item)
 {
@@ -313,9 +358,15 @@ static void add(struct entries *entries, const struct failure *failure, int64_t 
             cJSON_Delete(entries->items[i]);
             entries->items[i] = entry_of(failure);
         }
+        put_other_pods(entries->items[i], failure);
         return;
     }
-    entries->items[entries->count++] = entry_of(failure);
+    for (size_t i = 0; i < entries->count; i++) {
+        if (json_i64(entries->items[i], "instance", -1) == failure->instance)
+            cJSON_DeleteItemFromObjectCaseSensitive(entries->items[i], "otherPods");
+    }
+    entries->items[entries->count] = entry_of(failure);
+    put_other_pods(entries->items[entries->count++], failure);
 }
 
 /* Entries with equal times keep their order. */

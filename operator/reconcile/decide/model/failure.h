@@ -12,6 +12,9 @@
 #include "operator/reconcile/decide/model/view.h"
 
 #define STATUS_FAILURES_MAX 3
+/* Of the other pods of an instance's last failed attempt: how many are kept, and how much of each log. */
+#define STATUS_OTHER_PODS_MAX 8
+#define STATUS_OTHER_LINES_MAX 1024
 
 /* One failure. Everything in it is borrowed. */
 struct failure {
@@ -23,6 +26,9 @@ struct failure {
     int64_t at_s;       /* 0: unknown */
     uint32_t instance;
     uint32_t attempt; /* the restarts before it */
+    /* All pods of the attempt, when they have ended and the next one takes their names; else NULL. */
+    const struct worker_view *pods;
+    uint32_t pod_count;
 };
 
 struct failure failure_of_pod(const struct pod *pod);

@@ -1,5 +1,6 @@
 #include "operator/reconcile/decide/model/failure.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -286,6 +287,52 @@ TEST(the_last_three_attempts_are_kept_the_newest_first)
     CHECK_INT_EQ(json_i64(list->child, "attempt", -1), 4);
     CHECK_INT_EQ(json_i64(list->child->next->next, "attempt", -1), 2);
     cJSON_Delete(list);
+}
+
+/* Bounded, and only for the last attempt: those that failed themselves come first. */
+TEST(the_other_pods_of_the_last_attempt_are_kept)
+{
+    struct pod pods[STATUS_OTHER_PODS_MAX + 3];
+    struct worker_view workers[COUNT_OF(pods)];
+    char names[COUNT_OF(pods)][16], log[2 * STATUS_OTHER_LINES_MAX + 1];
+    struct failure failure;
+
+    memset(log, '.', sizeof(log) - 1);
+    log[sizeof(log) - 1] = '\0';
+    memcpy(log + sizeof(log) - 12, "\nlast line\n", 11);
+    for (uint32_t i = 0; i < COUNT_OF(pods); i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "train-worker-%u", i);
+        pods[i] = broken_pod(143);
+        pods[i].name = names[i];
+        pods[i].stopped_while_running = i != 1 && i != 5;
+        workers[i] = (struct worker_view){.state = WORKER_PRESENT, .pod = &pods[i]};
+    }
+    pods[0].message = NULL; /* it printed nothing */
+    pods[5].message = log;
+    failure = failure_of_pod(&pods[1]);
+    AUTO(json) cJSON *first = merge(NULL, &failure, 0);
+    failure.pods = workers;
+    failure.pod_count = COUNT_OF(workers);
+    AUTO(json) cJSON *ended = merge(first, &failure, 0);
+    AUTO(json) cJSON *again = merge(ended, &failure, 0);
+    const cJSON *others = json_at(ended->child, "otherPods");
+
+    CHECK(!json_at(first->child, "otherPods"));
+    CHECK(json_equal(ended, again));
+    CHECK_INT_EQ(cJSON_GetArraySize(others), STATUS_OTHER_PODS_MAX);
+    CHECK_STR_EQ(json_str(others->child, "pod", ""), "train-worker-5");
+    CHECK_STR_EQ(json_str(others->child, "message", ""), "last line\n");
+    CHECK_INT_EQ(json_i64(others->child, "exitCode", 0), 143);
+    CHECK_STR_EQ(json_str(others->child->next, "pod", ""), "train-worker-2");
+    CHECK_STR_EQ(json_str(others->child->next, "message", ""), "last words");
+
+    failure.attempt++;
+    pods[1].failed_s++;
+    failure.at_s++;
+    failure.pods = NULL;
+    AUTO(json) cJSON *next = merge(ended, &failure, 0);
+    CHECK_INT_EQ(cJSON_GetArraySize(next), 2);
+    CHECK(!json_at(next->child->next, "otherPods"));
 }
 
 /* Its kubelet was late: the worker that was named first was its victim. */

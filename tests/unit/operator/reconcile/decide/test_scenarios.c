@@ -366,6 +366,32 @@ TEST(the_end_names_who_failed_for_good_and_not_who_was_restarted)
                 "status.failures)");
 }
 
+/* The next attempt takes the names of all pods, and with them kubectl logs. */
+TEST(a_restart_keeps_the_last_lines_of_every_worker)
+{
+    AUTO(world)
+    struct world *w =
+        running(SPEC("\"jobInstances\":1,\"workersPerJobInstance\":2,\"restartPolicy\":{\"type\":"
+                     "\"OnFailure\"},"));
+    const cJSON *entry;
+
+    pod(w, "job-worker-0")->last_words = "epoch 1\nwaits for worker 1\n";
+    pod(w, "job-worker-1")->last_words = "epoch 1\nKeyError: 7\n";
+    world_pod_end(w, pod(w, "job-worker-1"), 1);
+    world_settle(w);
+    check_state(w, "Restarting", "Restarting", "Restarting instance 0 (restart 1 of 3)");
+    world_pass(w, 10000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    entry = json_at(w->status, "failures")->child;
+    CHECK_STR_EQ(json_str(entry, "pod", ""), "job-worker-1");
+    CHECK_STR_EQ(json_str(entry, "message", ""), "epoch 1\nKeyError: 7\n");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(entry, "otherPods")), 1);
+    entry = json_at(entry, "otherPods")->child;
+    CHECK_STR_EQ(json_str(entry, "pod", ""), "job-worker-0");
+    CHECK_STR_EQ(json_str(entry, "message", ""), "epoch 1\nwaits for worker 1\n");
+    check_idle(w);
+}
+
 /* They would wait for it forever. */
 TEST(a_failed_worker_takes_its_peers_along)
 {
