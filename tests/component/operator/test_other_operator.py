@@ -107,10 +107,13 @@ def test_an_operator_that_returns_does_not_touch_what_the_next_one_has(world, vi
 
     other.start().until_working()
     job.annotate(**{OPERATOR: other.ns})
-    until(lambda: other.records() and job.is_in("Running") and len(vipu.partitions()) == 1, "the other one runs it", tell=other.tail)
-    uids = [pod["metadata"]["uid"] for pod in job.pods()]
+    def partitions_of_pods():
+        return {pod["metadata"]["annotations"]["graphcore.ai/partition"] for pod in job.pods().values()}
+    until(lambda: other.records() and partitions_of_pods() == other.records() and job.is_in("Running"), "the other one runs it",
+          tell=other.tail)
+    pods = {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
 
     world.operator.start().until_working()
     until(lambda: not world.records(), "it releases what it had", tell=world.tell)
-    assert job.is_in("Running") and [pod["metadata"]["uid"] for pod in job.pods()] == uids
+    assert job.is_in("Running") and {name: pod["metadata"]["uid"] for name, pod in job.pods().items()} == pods
     assert set(vipu.partitions()) == other.records() and left not in other.records()
