@@ -211,15 +211,16 @@ void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const
 {
     const cJSON *failure = json_at(status, "startFailure");
     const struct reason *reason = reason_find(json_str(failure, "reason", ""));
-    int64_t tries = json_i64(failure, "tries", 0), since_s = now_unix_s;
+    int64_t tries = json_i64(failure, "tries", -1), since_s = now_unix_s;
 
     if (cache->knows_status)
         return;
     cache->knows_status = true;
-    if (!reason || tries < 1 || tries > TRIES_MAX || json_i64(status, "observedGeneration", 0) != generation)
+    if (!reason || tries < 0 || tries > TRIES_MAX || json_i64(status, "observedGeneration", 0) != generation)
         return;
     timefmt_parse_rfc3339(json_str(failure, "time", ""), &since_s);
-    cache->requeues = cache->create_rejections = (unsigned)tries;
+    cache->requeues = (unsigned)tries;
+    cache->create_rejections = tries ? (unsigned)tries : 1; /* 0: the API server rejected it */
     cache->requeued_s = since_s;
     cache->create_rejected = true;
     cache->create_generation = generation;

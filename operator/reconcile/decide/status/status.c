@@ -7,6 +7,7 @@
 #include "base/core/utf8.h"
 #include "base/core/visible.h"
 #include "operator/api/names.h"
+#include "operator/reconcile/decide/instance/instance_result.h"
 #include "operator/reconcile/decide/status/conditions.h"
 #include "operator/reconcile/decide/run/partition_release.h"
 #include "operator/reconcile/decide/status/status_events.h"
@@ -187,20 +188,30 @@ static char *readable_message(const char *original)
     return mem_printf("%.*s...", (int)utf8_cut(text, STATUS_MESSAGE_MAX), text);
 }
 
-/* The next process reads it, see job_cache_recall_requeue. */
-static void put_start_failure(cJSON *status, const struct job_verdict *v, const struct job_view *view)
+/* The next process reads it, see job_cache_recall_requeue. A start that the API server rejected is written
+ * once, not with every try: the times and numbers in its message differ. */
+static void put_start_failure(cJSON *status, const cJSON *before, const struct job_verdict *v,
+                              const struct job_view *view)
 {
     AUTO(mem) char *message = readable_message(view->create_text ? view->create_text : "");
+    bool is_rejected = !view->requeues && v->stuck_at && instance_was_rejected(view);
+    const cJSON *known = json_at(before, "startFailure");
     cJSON *failure;
     char at[TIMEFMT_RFC3339_SIZE];
 
-    if (!view->requeues || verdict_has_ended(v) || v->state == JOB_SUSPENDED || v->state == JOB_TERMINATING)
+    if ((!view->requeues && !is_rejected) || verdict_has_ended(v) || v->state == JOB_SUSPENDED ||
+        v->state == JOB_TERMINATING)
         return;
+    if (is_rejected && json_i64(known, "tries", -1) == 0 &&
+        str_eq(json_str(known, "reason", NULL), view->create_reason)) {
+        json_put_take(status, "startFailure", json_dup(known));
+        return;
+    }
     failure = json_put_object(status, "startFailure");
     json_put_str(failure, "reason", view->create_reason);
     json_put_str(failure, "message", message);
     json_put_i64(failure, "tries", view->requeues);
-    json_put_str(failure, "time", timefmt_rfc3339(view->requeued_s, at));
+    json_put_str(failure, "time", timefmt_rfc3339(is_rejected ? view->now_unix_s : view->requeued_s, at));
 }
 
 static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
@@ -230,7 +241,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, job);
     put_failures(status, before, v);
-    put_start_failure(status, v, view);
+    put_start_failure(status, before, v, view);
     conditions_put(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
     json_make_visible(status, VISIBLE_LINES); /* also what V-IPU controllers and logs say */

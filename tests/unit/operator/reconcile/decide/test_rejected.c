@@ -68,6 +68,32 @@ TEST(each_try_that_fails_leaves_nothing)
     }
 }
 
+/* It has learned it from the API server, which tells it only with the next try. */
+TEST(a_new_process_knows_why_the_api_server_rejected_the_pods)
+{
+    AUTO(world) struct world *w = with_quota(TWO_WORKERS, 1);
+    unsigned writes;
+
+    check_backs_off(w);
+    CHECK_STR_EQ(world_said(w, "startFailure/reason"), "FailedCreate");
+    CHECK_STR_EQ(world_said(w, "startFailure/message"), QUOTA);
+    CHECK_INT_EQ(world_number(w, "startFailure/tries"), 0);
+    w->no_grants = true;
+    w->rejection = NULL;
+    world_crash(w);
+    world_settle(w);
+    world_pass(w, AGAIN_MS);
+    check_state(w, "Pending", "InsufficientIPUs", "Waiting for IPUs; the last start failed: " QUOTA);
+    writes = w->status_writes;
+    world_pass(w, AGAIN_MS);
+    CHECK_INT_EQ(w->status_writes, writes);
+
+    w->no_grants = false;
+    world_pass(w, AGAIN_MS);
+    check_state(w, "Running", "Running", "Running");
+    CHECK_STR_EQ(world_said(w, "startFailure/reason"), "");
+}
+
 TEST(its_other_instances_run_on)
 {
     AUTO(world) struct world *w = with_quota(TWO_BY_TWO, 3);

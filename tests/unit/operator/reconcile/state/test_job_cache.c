@@ -137,17 +137,24 @@ TEST(a_new_process_reads_starts_in_vain_from_the_status)
         const char *status;
         unsigned requeues;
         int64_t waits_at_most_ms;
+        bool is_rejected;
     } rows[] = {
-        {"{}", 0, 0},
+        {"{}", 0, 0, false},
         {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"message\":\"m\","
          "\"tries\":4,"
          "\"time\":\"1970-01-01T00:16:30Z\"}}",
-         4, 70000},
-        {"{\"observedGeneration\":2,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":4}}", 0, 0},
-        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"Guessed\",\"tries\":4}}", 0, 0},
-        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":-1}}", 0, 0},
-        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":1e30}}", 0, 0},
-        {"{\"observedGeneration\":1,\"startFailure\":[]}", 0, 0},
+         4, 70000, true},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"FailedCreate\",\"message\":\"m\","
+         "\"tries\":0}}",
+         0, 70000, true},
+        {"{\"observedGeneration\":2,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":4}}", 0, 0,
+         false},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"Guessed\",\"tries\":4}}", 0, 0, false},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":-1}}", 0, 0,
+         false},
+        {"{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\",\"tries\":1e30}}", 0, 0,
+         false},
+        {"{\"observedGeneration\":1,\"startFailure\":[]}", 0, 0, false},
     };
 
     CHECK_ROWS (row, rows) {
@@ -157,7 +164,7 @@ TEST(a_new_process_reads_starts_in_vain_from_the_status)
 
         job_cache_recall_requeue(cache, 1, status, 5000000, 1000);
         CHECK_INT_EQ(cache->requeues, row->requeues);
-        CHECK_INT_EQ(cache->create_rejected, row->requeues > 0);
+        CHECK_INT_EQ(cache->create_rejected, row->is_rejected);
         CHECK(cache->create_retry_at_ms - 5000000 <= row->waits_at_most_ms);
         job_cache_recall_requeue(cache, 1, NULL, 5000000, 1000); /* what it knows itself is newer */
         CHECK_INT_EQ(cache->requeues, row->requeues);

@@ -468,7 +468,8 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_text = w->requeues          ? w->requeue_text
                         : w->service_taken   ? "Service job-workers exists"
                         : w->names_rejection ? w->names_rejection
-                                             : w->rejection;
+                        : w->rejection       ? w->rejection
+                                             : w->requeue_text;
     view->write_rejected = w->write_rejected ? WORLD_REJECTED_WRITE : NULL;
     view->write_rejected_op = w->write_rejected_op;
     view->create_rejected_ms = w->create_rejected_ms;
