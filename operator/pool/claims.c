@@ -292,6 +292,19 @@ static void report_holders(const struct claims_controller *c, struct claim_wait 
     }
 }
 
+/* Who waits behind the head waits for those that cannot start, too: there may be something to be done. */
+static void report_stuck_holders(const struct claims_controller *c, struct str *text)
+{
+    AUTO(str) struct str names = {0};
+
+    for (size_t i = 0; i < c->holder_count && i < CLAIMS_BLOCKERS; i++) {
+        if (c->holders[i].stuck)
+            name_holder(&c->holders[i], &names);
+    }
+    if (names.len)
+        str_addf(text, ", which waits for %s", str_text(&names));
+}
+
 static void start_waiting_text(const struct claim *claim, struct str *text)
 {
     str_adds(text, "Waiting for ");
@@ -342,6 +355,7 @@ static void report_queued(const struct claim *claim, const struct claims_control
         str_add_count(text, verdict->position - 1, "instance", NULL);
         str_addf(text, " ahead in the queue, the first is %s", verdict->first);
         strv_push(&wait->blockers, verdict->first);
+        report_stuck_holders(c, text);
     }
 }
 

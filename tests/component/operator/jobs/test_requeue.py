@@ -26,6 +26,10 @@ def test_a_job_that_cannot_start_gives_its_ipus_to_one_that_waits(world, vipu):
     told = waits.wait("Pending", "InsufficientIPUs")
     assert f"in use by {world.ns}/stuck (64 IPUs, its pods cannot start: ImagePullFailed)" in told["lastMessage"]
     assert told["queue"]["blockedBy"] == [f"{world.ns}/stuck"]
+    behind = world.job("behind", ipusPerJobInstance="64")
+    holder = f"the first is {world.ns}/waits, which waits for {world.ns}/stuck (64 IPUs, its pods cannot start: ImagePullFailed)"
+    assert holder in behind.wait("Pending", "Queued")["lastMessage"]
+    behind.delete()
     assert stuck.status["launcherStatus"] == "Starting", "the grace"
     world.operator.kill()
     world.forget_lease()

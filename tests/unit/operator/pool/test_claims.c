@@ -674,11 +674,17 @@ TEST(who_waits_for_a_job_that_cannot_start_is_told_so)
 
     hold(add_controller(&s, "a:8090", 64, (const uint32_t[]){64, 0}), &holder, 1);
     add_claim(&s, "ns/waits", 1, 64);
+    add_claim(&s, "ns/behind", 2, 32);
     decide(&s);
     check_waits(
         &s, "ns/waits", "InsufficientIPUs",
         "Waiting for 64 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; in "
         "use by ns/stuck (64 IPUs, its pods cannot start: ImagePullFailed)");
+    check_waits(
+        &s, "ns/behind", "Queued",
+        "Waiting for 32 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; "
+        "1 instance ahead in the queue, the first is ns/waits, which waits for ns/stuck (64 IPUs, its pods "
+        "cannot start: ImagePullFailed)");
 }
 
 TEST(random_claims_are_served_in_order)
