@@ -164,6 +164,18 @@ def test_the_same_applied_again_changes_nothing(webhooks):
     assert first["metadata"]["generation"] == second["metadata"]["generation"] == 1
 
 
+def test_server_side_apply_reports_wrong_types_and_nothing_else(webhooks):
+    """The API server merges an applied object before it calls webhooks, and for that it needs the types of the CRD."""
+    bad = job("typed", pod_template({"name": "train", "image": 7}), suspend="yes", jobInstances=-1, restartPolcy={})
+    path = webhooks.api.path("ipujobs", webhooks.world.ns, "typed") + "?fieldManager=user"
+    with pytest.raises(Rejected) as rejected:
+        webhooks.api.request("PATCH", path, bad, "application/apply-patch+yaml")
+    said = rejected.value.body["message"]
+    assert ".spec.suspend: expected boolean, got &{yes}" in said
+    assert '.spec.workers.template.spec.containers[name="train"].image: expected string' in said
+    assert "jobInstances" not in said and "restartPolcy" not in said
+
+
 def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
     """Without the webhook a field that no job has is the decoder's to reject, then a type the schema's, then a rule CEL's; only
     then are pods and environments judged."""
