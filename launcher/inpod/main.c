@@ -16,6 +16,7 @@
 #include "launcher/inpod/hosts_file.h"
 #include "launcher/inpod/install.h"
 #include "launcher/inpod/launcher_pod.h"
+#include "launcher/inpod/mpirun_command.h"
 #include "launcher/process/command.h"
 #include "launcher/process/bundled_programs.h"
 #include "launcher/process/diag.h"
@@ -116,25 +117,13 @@ static char **command_words(char **words)
     return words[0] ? words : NULL;
 }
 
-/* mpirun itself, not a shell that starts it: other programs must be able to open pseudoterminals. */
-static bool is_mpirun(const char *word)
-{
-    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
-    const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
-
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strncmp(name, names[i], strcspn(name, ".")) == 0 && names[i][strcspn(name, ".")] == '\0')
-            return true;
-    return false;
-}
-
 static bool complete_for(char *const *argv, struct envv *env, struct err *err)
 {
     AUTO(mem) char *dir = executable_dir();
 
     if (!complete(env, err))
         return false;
-    if (dir && is_mpirun(argv[0]))
+    if (dir && command_starts_mpirun(argv))
         preload_add(env, dir);
     return true;
 }

@@ -79,6 +79,24 @@ for i in range({count}):
             (rank, stream): [b"%d %d %s\n" % (rank, i, b"x" * (i * 7919 % 300)) for i in range(count)] for rank in range(2 * WORKERS)}  # fmt: skip
 
 
+@pytest.mark.parametrize("how", ["sh -c", "script"])
+@pytest.mark.parametrize("version", ["4", "5"])
+def test_lines_are_whole_if_a_shell_of_a_worker_starts_mpirun(call, request, tmp_path, version, how):
+    """The shell's other programs open pseudoterminals as ever."""
+    folder = "" if version == "4" else f"{request.getfixturevalue('open_mpi_5')}/bin:"
+    code = RANK + "[os.write(1, b) for i in range(3000) for b in (b'%d %d ' % (rank, i), b'x' * (i * 7919 % 300), b'\\n')]"
+    (tmp_path / "ranks.py").write_text(code)
+    text = f"""python3 -ISc 'import os, sys; os.openpty(); sys.stderr.write("a terminal\\n")'
+mpirun --allow-run-as-root --oversubscribe -np 4 python3 -ISu {tmp_path}/ranks.py
+"""
+    (tmp_path / "train.sh").write_text(text)
+    words = ("sh", "-c", text) if how == "sh -c" else ("sh", str(tmp_path / "train.sh"))
+    done = call("run", "--", *words, env={**CLEAN, "PATH": folder + CLEAN["PATH"], "TMPDIR": str(tmp_path)}, text=False)
+    assert done.returncode == 0 and b"a terminal\n" in done.stderr, done.stderr
+    assert untag(done.stdout) == {
+        (rank, "out"): [b"%d %d %s\n" % (rank, i, b"x" * (i * 7919 % 300)) for i in range(3000)] for rank in range(4)}  # fmt: skip
+
+
 @pytest.mark.parametrize("option", ["--tag-output", "--output tag", "--output=rank"])
 def test_lines_are_not_tagged_twice(job, open_mpi_5, option):
     """Version 5 adds tags by an option alone; without it ipu-launch does."""
