@@ -33,6 +33,9 @@
 #define LABEL_SLICE_WRITER "endpointslice.kubernetes.io/managed-by"
 #define ANNOTATION_PARTITION "graphcore.ai/partition"
 #define ANNOTATION_RUN "graphcore.ai/run"
+/* Of a worker that waits for its launcher: the image of ipu-launch, which both must have. Webhooks of others
+ * may change that of the container. */
+#define ANNOTATION_LAUNCHER_IMAGE "graphcore.ai/launcher-image"
 #define ANNOTATION_POD_INDEX                                                                                 \
     "graphcore.ai/pod-index" /* of a launcher: the number of its instance's workers */
 #define ANNOTATION_REVISION "graphcore.ai/template-revision"

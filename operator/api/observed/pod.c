@@ -43,6 +43,11 @@ static uint64_t read_revision(const cJSON *metadata)
     return strspn(text, "0123456789abcdef") == 16 && !text[16] ? strtoull(text, NULL, 16) : 0;
 }
 
+static uint64_t hash_of(const char *text)
+{
+    return text ? str_hash(text) : 0;
+}
+
 static uint32_t metadata_number(const cJSON *metadata, const char *path)
 {
     uint32_t n = 0;
@@ -389,6 +394,7 @@ struct pod *pod_parse(const cJSON *object)
     pod->partition = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1partition", NULL));
     pod->run = metadata_number(metadata, "annotations/graphcore.ai~1run");
     pod->revision = read_revision(metadata);
+    pod->launcher_image = hash_of(json_str(metadata, "annotations/graphcore.ai~1launcher-image", NULL));
     pod->instance = metadata_number(metadata, "labels/graphcore.ai~1instance");
     pod->worker = seat_of(metadata);
     pod->agent_port = agent_port_of(json_at(object, "spec"));

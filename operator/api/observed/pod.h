@@ -24,9 +24,10 @@ struct pod {
     char *host;      /* its host name if that differs from its name, or NULL */
     uint32_t run;    /* annotation: which start on that partition */
     uint32_t instance;
-    uint32_t worker;     /* its index in the instance: workers first, then the launcher */
-    uint16_t agent_port; /* port of its agent; 0 without one */
-    uint64_t revision;   /* annotation: hash of the template it was created from; 0: none */
+    uint32_t worker;         /* its index in the instance: workers first, then the launcher */
+    uint16_t agent_port;     /* port of its agent; 0 without one */
+    uint64_t revision;       /* annotation: hash of the template it was created from; 0: none */
+    uint64_t launcher_image; /* annotation: hash of the image of its ipu-launch; 0: none */
     enum pod_phase phase;
     bool deleting;
     bool stopped_while_running; /* it was deleted or stopped before it ended: its exit status says nothing

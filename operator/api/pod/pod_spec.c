@@ -103,6 +103,9 @@ cJSON *pod_spec_worker(const struct job *job, uint32_t instance, uint32_t worker
                                   .instance = instance},
         place, json_at(from, "metadata"));
     json_put_strf(json_at_mut(pod, "metadata/labels"), LABEL_WORKER, "%u", worker);
+    if (job->spec.has_launcher)
+        json_put_str(json_at_mut(pod, "metadata/annotations"), ANNOTATION_LAUNCHER_IMAGE,
+                     options->launcher_image);
     fill_spec(spec, job, instance, worker, place, options, name);
     json_put_take(pod, "spec", cJSON_DetachItemViaPointer(from, spec));
     return TAKE(pod);

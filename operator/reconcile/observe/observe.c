@@ -383,6 +383,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->job = job;
     view->is_busy = r->requests > REQUESTS_MAX / 2;
     view->operator_ns = r->options.operator_ns;
+    view->launcher_image = str_hash(r->options.pods.launcher_image);
     view->partition_prefix = r->options.partition_prefix;
     view->hold_ms = r->options.hold_ms;
     view->requeue_ms = r->options.requeue_ms;

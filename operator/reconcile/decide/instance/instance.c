@@ -102,6 +102,8 @@ static void decide_started(const struct job_view *view, const struct instance_vi
         decide_replaced(view, inst, rollout_action, pods, plan, ret);
     else if (failed)
         decide_restart(view, inst, pods, when_failed_s(&pods->failure), plan, ret);
+    else if (workers_are_of_other_version(view, inst, pods))
+        decide_other_version(view, inst, pods, plan, ret);
     else if (partition_has_failed(view, inst, pods, plan))
         decide_partition_failed(view, inst, pods, plan, ret);
     else if (inst->keys == KEYS_LOST)

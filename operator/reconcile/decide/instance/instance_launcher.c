@@ -91,6 +91,34 @@ void decide_launch(const struct job_view *view, const struct instance_view *inst
     }
 }
 
+/* After an upgrade of the operator: a launcher and agents of two versions may not understand each other, and
+ * the workers do nothing yet but wait. */
+bool workers_are_of_other_version(const struct job_view *view, const struct instance_view *inst,
+                                  const struct pod_summary *pods)
+{
+    if (!view->job->spec.has_launcher || pods->launcher || inst->record->launched)
+        return false;
+    for (uint32_t w = 0; w < view->job->spec.workers_per_instance; w++) {
+        const struct worker_view *worker = &inst->workers[w];
+
+        if (worker->state == WORKER_PRESENT && worker->pod->launcher_image != view->launcher_image)
+            return true;
+    }
+    return false;
+}
+
+void decide_other_version(const struct job_view *view, const struct instance_view *inst,
+                          struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
+{
+    instance_set_result(ret, INSTANCE_STARTING, "StoppingOldPods",
+                        "Starting the workers of instance %u again: those that wait for the launcher are of "
+                        "another version of the operator",
+                        inst->index);
+    run_stop_pods(view, inst, plan);
+    if (run_is_over(view, inst, pods, plan))
+        run_begin_next(inst, pods, plan);
+}
+
 /* ---- the end ---- */
 
 bool decide_awaits_end(const struct job_view *view, const struct pod_summary *pods, struct plan *plan,

@@ -12,5 +12,9 @@ void decide_launcher_done(const struct job_view *view, const struct instance_vie
                           struct pod_summary *pods, struct plan *plan, struct instance_result *ret);
 void decide_keys_lost(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                       struct plan *plan, struct instance_result *ret);
+bool workers_are_of_other_version(const struct job_view *view, const struct instance_view *inst,
+                                  const struct pod_summary *pods);
+void decide_other_version(const struct job_view *view, const struct instance_view *inst,
+                          struct pod_summary *pods, struct plan *plan, struct instance_result *ret);
 void decide_launch(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                    struct plan *plan, struct instance_result *ret);

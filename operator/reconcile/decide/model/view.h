@@ -103,6 +103,7 @@ struct job_view {
     const struct job *job; /* NULL: the job is gone, only its records are left */
     const char *ns, *name;
     const char *operator_ns; /* of the operator that decides */
+    uint64_t launcher_image; /* hash of the image of ipu-launch that new pods get */
     struct instance_view *instances;
     size_t instance_count; /* those of the spec... */
     size_t surge_count; /* ...and after them those that may run in addition while a changed template is rolled

@@ -40,6 +40,31 @@ static bool has_keys(const struct world *w, const char *start)
     return strv_has(&w->secrets, name);
 }
 
+/* The operator was upgraded meanwhile. */
+TEST(workers_of_another_version_are_started_again_before_the_launcher)
+{
+    AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);
+    const struct wpod *old = pod(w, "job-worker-0");
+
+    w->launcher_image = "launcher:2";
+    world_crash(w);
+    world_reconcile(w);
+    CHECK(old->stopped_ms && !world_pod(w, "job-launcher"));
+    w->unready = NULL;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running");
+    CHECK(pod(w, "job-worker-0") != old);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->launcher_image, "launcher:2");
+    CHECK_INT_EQ(world_number(w, "restartCount"), 0);
+
+    w->launcher_image = "launcher:3"; /* what has started goes on */
+    old = pod(w, "job-worker-0");
+    world_crash(w);
+    world_settle(w);
+    CHECK(pod(w, "job-worker-0") == old && !old->stopped_ms);
+    check_idle(w);
+}
+
 TEST(the_launcher_starts_when_all_workers_are_ready)
 {
     AUTO(world) struct world *w = with_one_unready(ONE_LAUNCHED);

@@ -45,6 +45,7 @@ struct world *world_new(const char *spec)
     w->now_ms = WORLD_START_MS;
     w->name = mem_strdup("job");
     w->prefix = "p";
+    w->launcher_image = "launcher:1";
     w->generation = 1;
     w->created_s = world_unix_s(w);
     w->exists = true;
@@ -337,6 +338,7 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(labels, LABEL_ROLE, pod->is_launcher ? ROLE_LAUNCHER : ROLE_WORKER);
     json_put_str(annotations, ANNOTATION_PARTITION, pod->partition);
     json_put_strf(annotations, ANNOTATION_RUN, "%u", pod->run);
+    json_put_str(annotations, ANNOTATION_LAUNCHER_IMAGE, pod->launcher_image);
     json_put_strf(annotations, ANNOTATION_REVISION, "%016llx", (unsigned long long)pod->revision);
     if (pod->stopped_ms)
         put_time(annotations, ANNOTATION_STOPPED, START_UNIX_S + pod->stopped_ms / 1000);

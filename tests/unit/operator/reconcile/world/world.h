@@ -27,12 +27,13 @@ struct wpod {
     uint32_t instance, worker, run;
     uint64_t revision;
     bool is_launcher;
-    bool is_unready;        /* though it runs */
-    const char *ip;         /* its address, once it runs; NULL: one of its own */
-    bool is_slow;           /* its node prepares it */
-    bool sandbox_not_ready; /* and says that it has not got its volumes */
-    bool exists;            /* as an object */
-    bool process;           /* the truth: something of it runs and may use IPUs */
+    const char *launcher_image; /* of its ipu-launch */
+    bool is_unready;            /* though it runs */
+    const char *ip;             /* its address, once it runs; NULL: one of its own */
+    bool is_slow;               /* its node prepares it */
+    bool sandbox_not_ready;     /* and says that it has not got its volumes */
+    bool exists;                /* as an object */
+    bool process;               /* the truth: something of it runs and may use IPUs */
     enum wpod_report report;
     int exit_code;
     int64_t ended_s;
@@ -159,6 +160,7 @@ struct world {
     enum op_kind write_rejected_op;    /* ...this kind */
     bool endpoints_rejected;
     const char *names_rejection; /* it does not take EndpointSlices: its words */
+    const char *launcher_image;  /* that new pods get */
     const char *unready;         /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
     bool others_wait;                             /* for the IPUs of this job */

@@ -345,6 +345,7 @@ static void create_pod(struct world *w, const struct op *op, const struct job *j
                          .instance = op->instance,
                          .worker = op->worker,
                          .is_launcher = is_launcher,
+                         .launcher_image = w->launcher_image,
                          .is_unready = w->unready && str_eq(w->unready, name),
                          .run = record->run,
                          .revision = job->revision,

@@ -490,6 +490,7 @@ struct snapshot *world_observe(struct world *w)
     view->ns = s->job->ns;
     view->name = s->job->name;
     view->operator_ns = WORLD_OPERATOR_NS;
+    view->launcher_image = str_hash(w->launcher_image);
     view->partition_prefix = w->prefix;
     view->hold_ms = WORLD_HOLD_MS;
     view->requeue_ms = WORLD_REQUEUE_MS;
