@@ -243,3 +243,22 @@ def test_restricted_pod_security_admits_the_pods(world, vipu):
     job = launched(world, "strict", workers={"template": template})
     pods = running(world, job)
     assert pods["strict-launcher"]["spec"]["securityContext"]["runAsUser"] == 1000
+
+
+def test_an_upgrade_before_the_launch_gives_all_pods_one_version(world, vipu):
+    """Workers that wait for a launcher are started again by an operator that has another image of ipu-launch."""
+    world.start_operator(vipu.address, "--launcher-image", "ipu-launch:1")
+    job = launched(world, "upgraded")
+    old = job.wait_pods(2)
+    world.kubelet.run(old["upgraded-worker-0"])
+    world.operator.kill()
+    world.forget_lease()
+    world.start_operator(vipu.address, "--launcher-image", "ipu-launch:2")
+
+    def of_new_version():
+        pods = job.pods()
+        return pods if {pod["spec"]["initContainers"][0]["image"] for pod in pods.values()} == {"ipu-launch:2"} else None
+    world.automatic()
+    new = until(of_new_version, "all pods are new", tell=world.tell)
+    assert not {pod["metadata"]["uid"] for pod in old.values()} & {pod["metadata"]["uid"] for pod in new.values()}
+    assert job.wait("Running")["restartCount"] == 0
