@@ -140,8 +140,9 @@ static void report_oom_kills(uint32_t count)
 /* As much as an unprivileged process may set (fs.pipe-max-size). */
 #define PIPE_BYTES (1024 * 1024)
 
-/* If its output is a full pipe when a rank on another worker ends, the mpirun of Open MPI 5 at times loses
- * what that rank wrote last. */
+/* The mpirun of Open MPI 5 collects what a single rank writes until a line ends (pmix_iof_write_output in
+ * src/common/pmix_iof.c of openpmix v5.0), unless its option --output :raw is given. If its own output is a
+ * full pipe when that rank ends, it at times loses what has no end. */
 static void enlarge_pipes(void)
 {
     (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_BYTES);

@@ -2,10 +2,13 @@
 generations of Open MPI, whose daemons read 4,096 bytes at a time and forward them as they are (orte/mca/iof/orted/iof_orted_read.c
 of open-mpi/ompi v4.1.4, src/mca/iof/prted/iof_prted_read.c of openpmix/prrte v3.0.13)."""
 
+import array
+import fcntl
 import os
 import re
 import signal
 import subprocess
+import termios
 
 import pytest
 
@@ -148,8 +151,37 @@ def test_the_last_words_of_a_killed_rank_are_shown(cluster):
         b"[1,1]<stdout>:" + space + text for space in [b" " if cluster.path else b""] for text in (b"a" * 3000, b"last words")]  # fmt: skip
 
 
+def all_of_a_slow_reader(launch):
+    """Its output, read only when about no more fits into the pipe."""
+    def is_full():
+        waiting = array.array("i", [0])
+        fcntl.ioctl(launch.stdout, termios.FIONREAD, waiting)
+        return waiting[0] >= 1 << 19  # a page has only whole writes
+    until(is_full, "a pipe that is full, or nearly")
+    output = launch.stdout.read()
+    assert launch.wait(DEADLINE_S) == 0
+    return output
+
+
+def test_no_line_is_lost_at_the_end_if_the_log_is_read_slowly(cluster):
+    count = 30_000
+    output = all_of_a_slow_reader(cluster.start("-np", "4", *python(RANK + f"""
+text = b"".join(b"%d %d %s\\n" % (rank, i, b"x" * 80) for i in range({count}))
+while text:
+    text = text[os.write(1, text[:65536]):]
+""")))  # fmt: skip
+    assert untag(output) == {(rank, "out"): [b"%d %d %s\n" % (rank, i, b"x" * 80) for i in range(count)] for rank in range(4)}
+
+
+def test_raw_output_without_lines_is_not_lost_either(job, open_mpi_5):
+    """mpirun of Open MPI 5 collects the output of a single rank until a line ends, unless it is told not to."""
+    code = RANK + "[os.write(1, b'x' * 4000) for i in range(1000)]"
+    launch = Cluster(job(workers=WORKERS, slots=2), open_mpi_5).start("--output", ":raw", "-np", "1", *python(code))
+    assert all_of_a_slow_reader(launch).count(b"x") == 4_000_000
+
+
 def test_output_has_room_before_its_reader_takes_it(call):
-    """mpirun of Open MPI 5 loses what ranks on other workers wrote last, at times, if its output is a full pipe then."""
+    """mpirun of Open MPI 5 loses what has no end of a line, at times, if its output is a full pipe when a rank ends."""
     code = "import fcntl; print(*(fcntl.fcntl(fd, 1032) for fd in (1, 2)))"  # F_GETPIPE_SZ
     assert call("run", "--", *python(code)).stdout == f"{1 << 20} {1 << 20}\n"
 
