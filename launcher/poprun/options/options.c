@@ -1,5 +1,6 @@
 #include "launcher/poprun/options/options.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -183,6 +184,32 @@ static void check_mpi_args(const struct poprun_options *options, const char *(*e
     check_mpi_values(&words, problems);
 }
 
+/* NAME=VALUE, as a shell has it before a command. */
+static bool is_assignment(const char *word)
+{
+    size_t name = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return name > 0 && !isdigit((unsigned char)word[0]) && word[name] == '=';
+}
+
+static void check_program(const struct strv *program, struct strv *problems)
+{
+    const char *word = program->count ? program->items[0] : "";
+    size_t blanks = strspn(word, " \t\r\n");
+
+    if (!word[blanks])
+        strv_push(problems, "no program given: poprun [options] program [program args] (in a script, check "
+                            "for a missing backslash at the end of a line, or a space behind it)");
+    else if (blanks && word[blanks] == '-')
+        strv_pushf(problems, "\"%s\" is not a program: remove the backslash, or the quote, before the space",
+                   word);
+    else if (is_assignment(word))
+        strv_pushf(problems,
+                   "\"%s\" is not a program: put the variable before poprun (in a script, check "
+                   "for a backslash too many at the end of the line before)",
+                   word);
+}
+
 void poprun_options_check(const struct poprun_options *options, const struct strv *program,
                           const char *(*env)(const char *), struct strv *problems)
 {
@@ -190,9 +217,7 @@ void poprun_options_check(const struct poprun_options *options, const struct str
     check_absent(options, problems);
     check_cache(options, env, problems);
     check_mpi_args(options, env, problems);
-    if (program->count == 0 || !program->items[0][strspn(program->items[0], " \t\r\n")])
-        strv_push(problems, "no program given: poprun [options] program [program args] (in a script, check "
-                            "for a missing backslash at the end of a line, or a space behind it)");
+    check_program(program, problems);
 }
 
 /* "DIR" in place of "$DIR". */

@@ -208,6 +208,33 @@ static const char *cache_variable(const char *name)
     return strcmp(name, "PYTORCH_EXE_DIR") == 0 ? "/tmp/c" : NULL;
 }
 
+TEST(a_word_that_cannot_be_a_program_gets_a_hint)
+{
+    static const struct {
+        char *word;
+        const char *problem;
+    } rows[] = {
+        /* graphcore/examples, applications/tensorflow/cnns/training/README.md: "\\ --vipu-partition=..." */
+        {" --vipu-partition=p",
+         "\" --vipu-partition=p\" is not a program: remove the backslash, or the quote, before the space"},
+        {"time=1", "\"time=1\" is not a program: put the variable before poprun (in a script, check for a "
+                   "backslash too many at the end of the line before)"},
+        {"/opt/a=b", NULL},
+        {"1=2", NULL},
+        {" train", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(poprun_options) struct poprun_options options = {0};
+        AUTO(strv) struct strv problems = {0}, program = {0};
+
+        fill("", &options, &problems);
+        strv_push(&program, row->word);
+        poprun_options_check(&options, &program, no_variable, &problems);
+        CHECK_STR_EQ(problems.count ? problems.items[0] : NULL, row->problem);
+    }
+}
+
 /* graphcore/examples, applications/pytorch/vit/README_Benchmarks.md: --executable-cache-path PYTORCH_EXE_DIR
  */
 TEST(a_value_that_is_the_name_of_a_variable_gets_a_hint)
