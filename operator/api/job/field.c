@@ -106,20 +106,36 @@ bool field_count_read(const cJSON *value, uint32_t *ret)
     return true;
 }
 
-uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
-                     struct strv *problems)
+static uint32_t read_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
+                           bool may_be_text, struct strv *problems)
 {
     const cJSON *value = field_at(job, path);
     uint32_t count;
+    bool is_valid;
 
     if (!value)
         return fallback;
-    if (field_count_read(value, &count) && count >= min && count <= max)
+    is_valid = field_count_read(value, &count) && count >= min && count <= max;
+    if (is_valid && (may_be_text || !cJSON_IsString(value)))
         return count;
 
-    AUTO(mem) char *what = mem_printf("must be a whole number from %u to %u", min, max);
+    AUTO(mem)
+    char *what =
+        mem_printf("must be a whole number from %u to %u%s", min, max, is_valid ? ", without quotes" : "");
     field_invalid(problems, path, value, what);
     return fallback;
+}
+
+uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
+                     struct strv *problems)
+{
+    return read_count(job, path, min, max, fallback, false, problems);
+}
+
+uint32_t field_count_or_text(const cJSON *job, const char *path, uint32_t min, uint32_t max,
+                             uint32_t fallback, struct strv *problems)
+{
+    return read_count(job, path, min, max, fallback, true, problems);
 }
 
 const char *field_text(const cJSON *job, const char *path, struct strv *problems)

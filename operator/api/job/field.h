@@ -24,9 +24,12 @@ void field_forbidden(struct strv *problems, const char *path, const char *why);
 const cJSON *field_at(const cJSON *job, const char *path);
 /* Digits, as a string without leading zeros or as a number. */
 bool field_count_read(const cJSON *value, uint32_t *ret);
-/* An optional count in [min, max]; an invalid one is a problem and leaves the fallback. */
+/* An optional number in [min, max]; an invalid one is a problem and leaves the fallback. */
 uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
                      struct strv *problems);
+/* The same for a field that may also be a string of digits. */
+uint32_t field_count_or_text(const cJSON *job, const char *path, uint32_t min, uint32_t max,
+                             uint32_t fallback, struct strv *problems);
 /* An optional string; another type is a problem. Borrowed, or NULL. */
 const char *field_text(const cJSON *job, const char *path, struct strv *problems);
 /* An optional boolean: 0, 1, or the fallback. */

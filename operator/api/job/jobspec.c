@@ -42,7 +42,8 @@ static void read_ipus(const cJSON *job, struct job_spec *to, struct strv *proble
 /* workersPerJobInstance; if absent workers.replicas, whose default 1 counts as absent. */
 static void read_workers(const cJSON *job, struct job_spec *to, struct strv *problems)
 {
-    uint32_t per_instance = field_count(job, "spec/workersPerJobInstance", 1, WORKERS_MAX, 0, problems);
+    uint32_t per_instance =
+        field_count_or_text(job, "spec/workersPerJobInstance", 1, WORKERS_MAX, 0, problems);
     uint32_t replicas = field_count(job, "spec/workers/replicas", 1, WORKERS_MAX, 1, problems);
 
     if (per_instance && replicas != 1 && replicas != per_instance) {
@@ -238,7 +239,8 @@ void jobspec_read(const cJSON *job, struct job_spec *ret, struct strv *problems)
     read_instances(job, ret, problems);
     read_ipus(job, ret, problems);
     read_workers(job, ret, problems);
-    ret->replicas_per_worker = field_count(job, "spec/modelReplicasPerWorker", 1, JOB_IPUS_MAX, 0, problems);
+    ret->replicas_per_worker =
+        field_count_or_text(job, "spec/modelReplicasPerWorker", 1, JOB_IPUS_MAX, 0, problems);
     ret->has_launcher = field_at(job, "spec/launcher") != NULL;
     ret->slots_per_worker = field_count(job, "spec/launcher/slotsPerWorker", 1, JOB_SLOTS_MAX, 0, problems);
     check_pods(job, ret, problems);

@@ -183,7 +183,7 @@ def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
         {"name": "A", "value": 1}, {"name": "IPUOF_VIPU_API_PARTITION_ID", "value": "mine"}], "resources": {"limits": {
             "memory": "4 GB", "graphcore.ai/ipu": "4"}}, "volumeMounts": [{"name": "none", "mountPath": "/x"}]})
     found = causes(webhooks, job(template=bad, jobInstances="two", ipusPerJobInstance="12", restartPolcy={},
-                                 interactive={"ttl": 0, "unit": "s"}), webhook="mipujob")
+                                 interactive={"ttl": 0, "unit": "s"}, activeDeadlineSeconds="60"), webhook="mipujob")
     container = "spec.workers.template.spec.containers[0]"
     assert found == {
         "spec.jobInstances": 'Invalid value: "two": must be a whole number from 0 to 10000',
@@ -191,6 +191,7 @@ def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
         "spec.restartPolcy": "Forbidden: unknown field; did you mean restartPolicy?",
         "spec.interactive.ttl": "Invalid value: 0: must be a whole number from 1 to 2147483647",
         "spec.interactive.unit": "Forbidden: unknown field",
+        "spec.activeDeadlineSeconds": 'Invalid value: "60": must be a whole number from 1 to 2147483647, without quotes',
         f"{container}.command": 'Invalid value: "train": must be a list of strings, such as ["sleep", "10"]',
         f"{container}.imaeg": "Forbidden: unknown field",
         f"{container}.image": "Required value",

@@ -213,6 +213,8 @@ static const struct {
     /* launcher */
     {LAUNCHER("\"slotsPerWorker\":0"),
      "spec.launcher.slotsPerWorker: Invalid value: 0: must be a whole number from 1 to 65536"},
+    {LAUNCHER("\"slotsPerWorker\":\"2\""), "spec.launcher.slotsPerWorker: Invalid value: \"2\": must be a "
+                                           "whole number from 1 to 65536, without quotes"},
     {LAUNCHER("\"env\":[" ENV("IPU_JOB_SLOTS", "two") "]"),
      "spec.launcher.env[0].value: Invalid value: \"two\": must be a whole number from 1 to 65536; use "
      "spec.launcher.slotsPerWorker instead"},
