@@ -58,6 +58,9 @@ bool opts_set(const struct opt *row, void *target, const char *text, struct err 
         return set_u32(row, target, text, err);
     case OPT_CHOICE:
         return set_choice(row, target, text, err);
+    case OPT_LIST:
+        strv_push(place(row, target), text);
+        return true;
     }
     return err_set(err, ERR_INTERNAL, "--%s: the table row has no type", row->flag);
 }
@@ -76,6 +79,9 @@ static void clear(const struct opt *row, void *target)
         break;
     case OPT_CHOICE:
         *(int *)place(row, target) = 0;
+        break;
+    case OPT_LIST:
+        strv_release(place(row, target));
         break;
     }
 }
@@ -101,8 +107,8 @@ void opts_defaults(const struct opts_spec *spec, void *target)
 void opts_release(const struct opts_spec *spec, void *target)
 {
     for (const struct opt *row = spec->rows; row->flag; row++) {
-        if (row->type == OPT_STR)
-            mem_set_str(place(row, target), NULL);
+        if (row->type == OPT_STR || row->type == OPT_LIST)
+            clear(row, target);
     }
 }
 
@@ -147,7 +153,7 @@ static void note_given(struct scan *scan, const struct opt *row)
 {
     size_t times = 0;
 
-    if (row->type == OPT_FLAG || !scan->spec->once)
+    if (row->type == OPT_FLAG || row->type == OPT_LIST || !scan->spec->once)
         return;
     for (size_t i = 0; i < scan->given.count; i++)
         times += strcmp(scan->given.items[i], row->flag) == 0;

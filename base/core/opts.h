@@ -15,6 +15,7 @@ enum opt_type {
     OPT_STR,    /* char *, owned by the struct: free with opts_release */
     OPT_U32,    /* uint32_t in [min, max] */
     OPT_CHOICE, /* int; index into choices */
+    OPT_LIST,   /* struct strv, owned likewise; every time it is given adds a value */
 };
 
 struct opt {

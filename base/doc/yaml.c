@@ -38,6 +38,7 @@ struct reader {
     cJSON *root;
     struct level levels[MAX_DEPTH];
     size_t depth;
+    bool is_stream; /* the lowest level is the list of documents */
     struct err *err;
 };
 
@@ -222,7 +223,7 @@ static bool on_event(struct reader *r, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return !r->root || complain(r, &event->start_mark, "expected a single document");
+        return !r->root || r->is_stream || complain(r, &event->start_mark, "expected a single document");
     case YAML_ALIAS_EVENT:
         return complain(r, &event->start_mark, "aliases are not supported");
     case YAML_SCALAR_EVENT:
@@ -290,9 +291,9 @@ static int by_node(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struct err *err)
+static bool parse(struct slice text, const char *name, bool is_stream, struct yaml_doc *ret, struct err *err)
 {
-    struct reader r = {.name = name, .err = err};
+    struct reader r = {.name = name, .err = err, .is_stream = is_stream};
 
     if (text.len > YAML_MAX_BYTES)
         return err_set(err, ERR_INVALID, "%s: larger than the limit of %zu bytes", name, YAML_MAX_BYTES);
@@ -301,6 +302,10 @@ bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struc
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text.ptr, text.len);
     r.lines = NEW(struct yaml_lines);
+    if (is_stream) {
+        r.root = json_array();
+        r.levels[r.depth++] = (struct level){.node = r.root};
+    }
 
     bool good = read_events(&r, text);
     while (r.depth > 0)
@@ -315,6 +320,16 @@ bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struc
         qsort(r.lines->items, r.lines->count, sizeof *r.lines->items, by_node);
     *ret = doc;
     return true;
+}
+
+bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struct err *err)
+{
+    return parse(text, name, false, ret, err);
+}
+
+bool yaml_parse_stream(struct slice text, const char *name, struct yaml_doc *ret, struct err *err)
+{
+    return parse(text, name, true, ret, err);
 }
 
 unsigned yaml_line(const struct yaml_doc *doc, const cJSON *node)

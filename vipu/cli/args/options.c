@@ -188,6 +188,7 @@ static bool is_given(const struct opt *row, const struct options *options)
         return *(char *const *)(const void *)at != NULL;
     case OPT_U32:
         return *(const uint32_t *)(const void *)at != 0;
+    case OPT_LIST:
     case OPT_CHOICE:
         break;
     }
