@@ -38,7 +38,6 @@ struct server {
     struct loop_timer tidy;
     int64_t next_expiry_check_ms;
     bool is_ending;
-    bool failed;
 };
 
 static void on_end(void *ctx, int signum)
@@ -255,8 +254,10 @@ static void on_reload(void *ctx, int signum)
     log_error("configuration rejected, keeping the current one", KVF("mistakes", "%zu", problems.count));
 }
 
-static void stop(struct server *server)
+void server_stop(struct server *server)
 {
+    if (!server)
+        return;
     server->is_ending = true;
     loop_timer_stop(&server->tidy);
     admin_free(server->admin); /* runs the loop once more, so everything else still exists */
@@ -266,35 +267,53 @@ static void stop(struct server *server)
     grpc_server_free(server->grpc);
     controller_release(&server->controller);
     store_close(server->store);
-    loop_free(server->loop);
     tls_context_free(server->tls);
     clusters_free(server->clusters);
     server_config_release(&server->config);
+    mem_free(server);
+}
+
+struct server *server_start(struct loop *loop, const struct setup_source *source, struct setup *setup_take,
+                            struct err *err)
+{
+    struct server *server = NEW(struct server);
+
+    *server = (struct server){
+        .source = source, .config = setup_take->config, .tls = setup_take->tls, .loop = loop};
+    *setup_take = (struct setup){0};
+    server->clusters = clusters_take(&server->config.clusters);
+    controller_init(&server->controller, server->clusters, server->config.times,
+                    server->config.max_auto_reset_retries);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its largest size is a full disk, not the end */
+    loop_timer_start(loop, &server->tidy, TIDY_MS, on_tidy);
+    if (start(server, err))
+        return server;
+    server_stop(server);
+    return NULL;
+}
+
+uint16_t server_port(const struct server *server)
+{
+    return (uint16_t)grpc_server_port(server->grpc);
 }
 
 bool server_run(const struct setup_source *source, struct setup *setup_take)
 {
-    struct server server = {
-        .source = source, .config = setup_take->config, .tls = setup_take->tls, .loop = loop_new()};
+    struct loop *loop = loop_new();
     struct err err;
+    struct server *server = server_start(loop, source, setup_take, &err);
 
-    *setup_take = (struct setup){0};
-    server.clusters = clusters_take(&server.config.clusters);
-    controller_init(&server.controller, server.clusters, server.config.times,
-                    server.config.max_auto_reset_retries);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its largest size is a full disk, not the end */
-    loop_on_signal(server.loop, SIGTERM, on_end, &server);
-    loop_on_signal(server.loop, SIGINT, on_end, &server);
-    loop_on_signal(server.loop, SIGHUP, on_reload, &server);
-    loop_timer_start(server.loop, &server.tidy, TIDY_MS, on_tidy);
-    if (start(&server, &err)) {
-        loop_run(server.loop);
+    if (server) {
+        loop_on_signal(loop, SIGTERM, on_end, server);
+        loop_on_signal(loop, SIGINT, on_end, server);
+        loop_on_signal(loop, SIGHUP, on_reload, server);
+        loop_run(loop);
+        server_stop(server);
     } else {
         log_error("cannot start", KV("cause", err.msg));
-        server.failed = true;
     }
-    stop(&server);
-    return !server.failed;
+    loop_free(loop);
+    return server != NULL;
 }
 
 bool server_init_storage(const struct setup *setup)
