@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("base", "vipu", "popdist", "launcher", "operator")
+MODULES = ("base", "vipu", "popdist", "launcher", "operator", "local")
 
 BESIDE_RECONCILE = ("operator/reconcile/decide/", "operator/api/", "operator/kube/", "operator/pool/", "vipu/", "base/")
 
@@ -48,6 +48,8 @@ MAY_INCLUDE = {
     "launcher/": ("launcher/", "vipu/client/", "vipu/model/", "vipu/cli/args/hcl.h", "vipu/cli/args/options.h", "vipu/tools/", "base/", "popdist/contract.h"),
     "launcher/tools/": ("launcher/", "vipu/cli/main.h", "vipu/tools/", "base/"),
     "operator/": ("operator/", "vipu/", "base/"),
+    "local/": ("local/", "operator/", "vipu/", "base/"),
+    "local/api/": ("local/api/", "base/"),
     # Deciding knows nothing of the others; observing and acting do not know each other; the reconciler is on top.
     "operator/kube/auth/": ("operator/kube/auth/", "base/"),
     "operator/kube/client/": ("operator/kube/client/", "operator/kube/auth/", "base/"),

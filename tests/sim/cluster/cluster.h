@@ -4,7 +4,7 @@
  * processes continue. */
 #pragma once
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "fakes/clock.h"
 
 /* What a pod is going to do once it may. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "fakes/clock.h"
 #include "fakes/sim_vipu.h"
 

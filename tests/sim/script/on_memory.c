@@ -45,17 +45,17 @@ int main(int argc, char **argv)
     if (argc != 3 || !parse_u32(argv[1], 0, UINT32_MAX, &seed) || !parse_u32(argv[2], 1, UINT32_MAX, &steps))
         return 2;
     clock_begin(seed);
-    api_init(&api);
     net = &network;
     loop = loop_new();
+    api_init(&api, loop);
     kube = kube_new(loop, &identity, &(struct kube_options){.program = "script"}, &err);
     assert(kube);
     script_run(
         &(struct script_options){.kube = kube, .ns = "team", .seed = seed, .steps = steps, .wait = wait});
     kube_free(kube);
-    loop_free(loop);
     net_drop_messages(&network);
     api_release(&api);
+    loop_free(loop);
     clock_end();
     client_config_release(&identity);
     return 0;

@@ -7,6 +7,7 @@
 #include "base/core/mem.h"
 #include "checks/invariants.h"
 #include "checks/programs.h"
+#include "fakes/loop.h"
 
 /* Longer than anything that is waited for: a stray write and then the hold, a back-off. */
 #define AT_REST_MS 320000
@@ -184,7 +185,8 @@ struct world *world_new(const struct world_options *options)
     clock_begin(options->seed);
     world->options = *options;
     world->began_ms = clock_now_ms();
-    api_init(&world->api);
+    world->server = loop_new();
+    api_init(&world->api, world->server);
     world->api.hook = on_change;
     world->api.on_pod_rejected = on_pod_rejected;
     world->api.hook_ctx = world;
@@ -229,6 +231,7 @@ void world_free(struct world *world)
     for (size_t i = 0; i < COUNT_OF(world->sides); i++)
         sim_vipu_release(&world->sides[i]);
     api_release(&world->api);
+    loop_free(world->server);
     pool_config_release(&world->controllers);
     progress_release(&world->progress);
     programs_release(world);

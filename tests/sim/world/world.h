@@ -61,6 +61,7 @@ struct user_job {
 
 struct world {
     struct world_options options;
+    struct loop *server; /* of the API server */
     struct api api;
     struct net net;
     struct sim_vipu sides[2];

@@ -2,9 +2,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "base/core/mem.h"
-#include "fakes/clock.h"
+#include "base/io/loop.h"
 
 void api_reject(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
 {
@@ -142,7 +142,7 @@ static void choose_name(cJSON *metadata)
     const char *prefix = json_str(metadata, "generateName", NULL);
 
     if (prefix && !json_str(metadata, "name", NULL))
-        json_put_strf(metadata, "name", "%s%05x", prefix, next_random() & 0xfffffu);
+        json_put_strf(metadata, "name", "%s%05x", prefix, loop_random_u32() & 0xfffffu);
 }
 
 static bool exists(const struct api *api, const struct api_target *target, const char *name,
@@ -422,7 +422,7 @@ static bool is_forbidden(const struct api *api, const struct api_request *reques
                          const struct api_target *target)
 {
     return !str_eq(request->method, "GET") && str_eq(api->rejection.plural, target->kind->plural) &&
-           clock_now_ms() < api->rejection.until_ms &&
+           loop_now_ms(api->loop) < api->rejection.until_ms &&
            !(api->rejection.spares_dry_runs && is_dry_run(target));
 }
 

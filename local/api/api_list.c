@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "base/core/mem.h"
-#include "fakes/clock.h"
+#include "base/io/loop.h"
 
 struct snapshot {
     uint64_t version;
@@ -104,8 +104,9 @@ static struct snapshot *snapshot_for(struct api *api, const struct api_target *t
 {
     bool is_any = str_eq(api_target_query(target, "resourceVersion"), "0");
 
-    if (is_any && api->expired == 0 && api->history_count && dice_permille(api->stale_permille))
-        return snapshot_then(api, target, api->history[dice_below((uint32_t)api->history_count)].version);
+    if (is_any && api->expired == 0 && api->history_count && api->stale_permille &&
+        loop_random_u32() % 1000 < api->stale_permille)
+        return snapshot_then(api, target, api->history[loop_random_u32() % api->history_count].version);
     return snapshot_now(api, target);
 }
 

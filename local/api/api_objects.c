@@ -1,16 +1,16 @@
 #include <string.h>
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
-#include "fakes/clock.h"
+#include "base/io/loop.h"
 
 /* History is for watches that are behind; who is further behind lists again. */
 #define HISTORY_MAX 20000u
 
-void api_init(struct api *api)
+void api_init(struct api *api, struct loop *loop)
 {
-    *api = (struct api){.version = 100};
+    *api = (struct api){.loop = loop, .version = 100};
 }
 
 static void object_free(struct api_object *object)
@@ -132,7 +132,7 @@ static void put_now(cJSON *metadata, const char *key, int64_t in_s)
 {
     char text[TIMEFMT_RFC3339_SIZE];
 
-    timefmt_rfc3339(clock_unix_s() + in_s, text);
+    timefmt_rfc3339(loop_unix_micros() / 1000000 + in_s, text);
     json_drop(metadata, key);
     json_put_str(metadata, key, text);
 }
@@ -159,7 +159,7 @@ struct api_object *api_create(struct api *api, const char *plural, cJSON *doc_ta
     object->name = mem_strdup(json_str(metadata, "name", ""));
     object->key = key_of(object->ns, object->name);
     object->uid =
-        mem_printf("%08llx-0000-4000-8000-%012llx", (unsigned long long)(next_random() | 0x10000000u),
+        mem_printf("%08llx-0000-4000-8000-%012llx", (unsigned long long)(loop_random_u32() | 0x10000000u),
                    (unsigned long long)++api->uids);
     json_put_str(metadata, "uid", object->uid);
     put_now(metadata, "creationTimestamp", 0);

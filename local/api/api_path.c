@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "base/core/mem.h"
 
 const struct api_kind api_kinds[] = {

@@ -1,9 +1,9 @@
 /* Watches: what of history a reader has not had yet, one line each. */
 #include <string.h>
 
-#include "api/api.h"
+#include "local/api/api.h"
 #include "base/core/mem.h"
-#include "fakes/clock.h"
+#include "base/io/loop.h"
 
 /* As the real server does: one a minute, and one before the end. */
 #define BOOKMARK_MS 60000
@@ -16,7 +16,7 @@ struct api_watch {
     uint64_t position; /* sent up to here */
     api_bytes_fn fn;
     void *ctx;
-    struct planned *bookmark, *end;
+    struct loop_timer bookmark, end;
     int64_t end_ms;
 };
 
@@ -74,20 +74,21 @@ void api_watches_tell(struct api *api)
     }
 }
 
-static void on_bookmark(void *ctx);
+static void on_bookmark(struct loop_timer *timer);
 
 static void plan_bookmark(struct api_watch *watch)
 {
-    int64_t left_ms = watch->end_ms - BEFORE_END_MS - clock_now_ms();
-    int64_t wait_ms = left_ms < BOOKMARK_MS ? left_ms : BOOKMARK_MS;
+    struct loop *loop = watch->api->loop;
+    int64_t left_ms = watch->end_ms - BEFORE_END_MS - loop_now_ms(loop);
 
-    watch->bookmark = wait_ms > 0 ? clock_plan(wait_ms, NULL, on_bookmark, watch) : NULL;
+    if (left_ms > 0)
+        loop_timer_start(loop, &watch->bookmark, left_ms < BOOKMARK_MS ? left_ms : BOOKMARK_MS, on_bookmark);
 }
 
 /* There are none of a kind that has not changed since the server started. */
-static void on_bookmark(void *ctx)
+static void on_bookmark(struct loop_timer *timer)
 {
-    struct api_watch *watch = ctx;
+    struct api_watch *watch = CONTAINER_OF(timer, struct api_watch, bookmark);
 
     plan_bookmark(watch);
     if (!watch->api->has_changed[watch->target.kind - api_kinds])
@@ -96,13 +97,12 @@ static void on_bookmark(void *ctx)
     say_bookmark(watch, false);
 }
 
-static void on_end(void *ctx)
+static void on_end(struct loop_timer *timer)
 {
-    struct api_watch *watch = ctx;
+    struct api_watch *watch = CONTAINER_OF(timer, struct api_watch, end);
     api_bytes_fn fn = watch->fn;
     void *fn_ctx = watch->ctx;
 
-    watch->end = NULL;
     api_watch_close(watch);
     fn(fn_ctx, NULL, 0);
 }
@@ -161,9 +161,9 @@ bool api_watch_open(struct api *api, const struct api_request *request, api_byte
     if (watch->next)
         watch->next->prev = watch;
     api->watches = watch;
-    watch->end_ms = clock_now_ms() + seconds * 1000;
+    watch->end_ms = loop_now_ms(api->loop) + seconds * 1000;
     plan_bookmark(watch);
-    watch->end = clock_plan(seconds * 1000, NULL, on_end, watch);
+    loop_timer_start(api->loop, &watch->end, seconds * 1000, on_end);
     *ret_watch = watch;
     if (is_list)
         say_initial(watch);
@@ -179,8 +179,8 @@ void api_watch_close(struct api_watch *watch)
     *(watch->prev ? &watch->prev->next : &api->watches) = watch->next;
     if (watch->next)
         watch->next->prev = watch->prev;
-    clock_cancel(watch->bookmark);
-    clock_cancel(watch->end);
+    loop_timer_stop(&watch->bookmark);
+    loop_timer_stop(&watch->end);
     api_target_release(&watch->target);
     mem_free(watch);
 }

@@ -1,10 +1,10 @@
 /* An API server in memory, with the real one's rules as far as the operator leans on them: resource versions,
  * uids, names that exist already, preconditions, merge patches, the status subresource, generations,
  * finalizers, graceful deletion of pods, dry runs, lists in pages and as streams, watches with bookmarks,
- * positions that expire. tests/sim/script holds it against the real one.
+ * positions that expire. tests/sim/script holds it against the real one. The simulator and ipu-run use it.
  *
  * It rejects what it does not know (another content type, an unknown resource) loudly, so that no rule is
- * made up in passing. Pure but for the clock: messages, their losses and their delays are fakes/http.c's. */
+ * made up in passing. Pure but for the loop's clock and random numbers: messages are others'. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,8 +49,10 @@ typedef void (*api_hook_fn)(void *ctx, enum api_change_type type, const struct a
 typedef void (*api_pod_rejected_fn)(void *ctx, const cJSON *pod);
 
 struct api_watch;
+struct loop;
 
 struct api {
+    struct loop *loop;      /* borrowed */
     struct map objects[16]; /* per kind: key -> struct api_object */
     bool has_changed[16];   /* per kind: since the server started */
     uint64_t version;
@@ -94,7 +96,7 @@ struct api_answer {
 extern const struct api_kind api_kinds[];
 extern const size_t api_kind_count;
 
-void api_init(struct api *api);
+void api_init(struct api *api, struct loop *loop);
 void api_release(struct api *api);
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *ret);
 void api_reject(struct api_answer *ret, int status, const char *reason, const char *fmt, ...)
