@@ -1,0 +1,79 @@
+#include "local/job/job_check.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "local/job/pod_support.h"
+#include "operator/api/job/defaults.h"
+#include "operator/api/job/warnings.h"
+#include "operator/api/names.h"
+#include "operator/serve/webhooks/admission.h"
+
+/* Every step of it adds a member at a path of keys; see defaults.h. */
+static void apply_defaults(cJSON *job)
+{
+    AUTO(json) cJSON *patch = defaults_patch(job);
+
+    JSON_EACH (step, patch) {
+        const char *path = json_str(step, "path", "/") + 1;
+        const char *last = strrchr(path, '/');
+        AUTO(mem) char *parent = mem_strndup(path, last ? (size_t)(last - path) : 0);
+
+        json_put_take(json_at_mut(job, parent), last ? last + 1 : path, json_dup(json_at(step, "value")));
+    }
+}
+
+/* Pods have this machine's network in any case, and ports of their own if the operator knows that. */
+static void leave_network_out(cJSON *job)
+{
+    static const char *const specs[] = {"spec/workers/template/spec", "spec/launcher/template/spec"};
+
+    for (size_t i = 0; i < COUNT_OF(specs); i++)
+        json_drop(json_at_mut(job, specs[i]), "hostNetwork");
+}
+
+static void check_job(struct object *job, const struct objects *objects, bool is_strict, uint32_t ipus,
+                      struct strv *notes, struct strv *warnings, struct strv *problems)
+{
+    const struct admission admission = {.object = job->doc};
+    const struct warning_facts facts = {.largest_partition = ipus};
+    AUTO(strv) struct strv found = {0};
+
+    admission_validate(&admission, &found);
+    for (size_t i = 0; i < found.count; i++)
+        object_add_problem(job, found.items[i], problems);
+    pod_support_check(job, is_strict, notes, problems);
+    pod_support_check_references(job, objects, problems);
+    if (found.count)
+        return;
+    warnings_for_job(NULL, job->doc, &facts, warnings);
+    apply_defaults(job->doc);
+    leave_network_out(job->doc);
+}
+
+static void check_name(const struct objects *objects, const struct object *object, struct strv *problems)
+{
+    const char *name = json_str(object->doc, "metadata/name", NULL);
+
+    if (name && objects_find(objects, json_str(object->doc, "kind", ""),
+                             json_str(object->doc, "metadata/namespace", ""), name) != object)
+        object_add_problem(object, "metadata.name: Duplicate value: another object has this name", problems);
+}
+
+void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struct strv *notes,
+                   struct strv *warnings, struct strv *problems)
+{
+    size_t jobs = 0;
+
+    for (size_t i = 0; i < objects->count; i++) {
+        struct object *object = &objects->items[i];
+
+        check_name(objects, object, problems);
+        if (!object_is_kind(object, API_KIND))
+            continue;
+        jobs++;
+        check_job(object, objects, is_strict, ipus, notes, warnings, problems);
+    }
+    if (jobs == 0 && problems->count == 0)
+        strv_push(problems, "there is no IPUJob in the files");
+}

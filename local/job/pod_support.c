@@ -1,0 +1,303 @@
+#include "local/job/pod_support.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+
+#define HONOURED(path_)                                                                                      \
+    {                                                                                                        \
+        path_, SUPPORT_HONOURED, NULL                                                                        \
+    }
+#define APPROXIMATED(path_, why_)                                                                            \
+    {                                                                                                        \
+        path_, SUPPORT_APPROXIMATED, why_                                                                    \
+    }
+#define IGNORED(path_, why_)                                                                                 \
+    {                                                                                                        \
+        path_, SUPPORT_IGNORED, why_                                                                         \
+    }
+#define REFUSED(path_, why_)                                                                                 \
+    {                                                                                                        \
+        path_, SUPPORT_REFUSED, why_                                                                         \
+    }
+
+/* The longest path that fits decides. Paths of containers[] are those of initContainers[] as well. */
+const struct pod_support_row pod_support_rows[] = {
+    HONOURED("containers[].name"),
+    APPROXIMATED("containers[].image", "the programs and files of this machine are used; --bind adds others"),
+    IGNORED("containers[].imagePullPolicy", "no image is pulled"),
+    HONOURED("containers[].command"),
+    HONOURED("containers[].args"),
+    HONOURED("containers[].env"),
+    REFUSED("containers[].env[].valueFrom.resourceFieldRef", "write the value"),
+    REFUSED("containers[].env[].valueFrom.fileKeyRef", "write the value"),
+    HONOURED("containers[].envFrom"),
+    HONOURED("containers[].workingDir"),
+    HONOURED("containers[].volumeMounts"),
+    IGNORED("containers[].volumeMounts[].mountPropagation", "later mounts are not passed on"),
+    REFUSED("containers[].volumeDevices", "there are no block devices; use a hostPath volume"),
+    HONOURED("containers[].restartPolicy"),
+    HONOURED("containers[].terminationMessagePath"),
+    HONOURED("containers[].terminationMessagePolicy"),
+    APPROXIMATED("containers[].startupProbe",
+                 "a command is repeated every 100 ms until it succeeds; others pass"),
+    APPROXIMATED("containers[].readinessProbe", "as startupProbe"),
+    IGNORED("containers[].livenessProbe", "no container is restarted"),
+    REFUSED("containers[].lifecycle", "start the command from the container's own"),
+    IGNORED("containers[].ports", "every port of this machine can be used"),
+    IGNORED("containers[].resources", "processes may use the whole machine"),
+    IGNORED("containers[].securityContext", "processes run as the user of ipu-run"),
+    REFUSED("containers[].stdin", "standard input is empty"),
+    REFUSED("containers[].stdinOnce", "standard input is empty"),
+    REFUSED("containers[].tty", "output is not a terminal"),
+    HONOURED("restartPolicy"),
+    HONOURED("terminationGracePeriodSeconds"),
+    HONOURED("activeDeadlineSeconds"),
+    HONOURED("hostname"),
+    HONOURED("subdomain"),
+    HONOURED("hostAliases"),
+    APPROXIMATED("hostNetwork", "all pods use this machine's network, whatever is given"),
+    HONOURED("volumes[].name"),
+    APPROXIMATED("volumes[].emptyDir", "a directory of the run, without limit of size"),
+    HONOURED("volumes[].configMap"),
+    HONOURED("volumes[].secret"),
+    HONOURED("volumes[].hostPath"),
+    HONOURED("volumes[].downwardAPI"),
+    HONOURED("volumes[].projected.sources[].configMap"),
+    HONOURED("volumes[].projected.sources[].secret"),
+    HONOURED("volumes[].projected.sources[].downwardAPI"),
+    IGNORED("volumes[].projected.defaultMode", "files have mode 0644"),
+    REFUSED("volumes[]", "replace it by a hostPath volume, or by --bind"),
+    IGNORED("affinity", "there is one node"),
+    IGNORED("nodeSelector", "there is one node"),
+    IGNORED("nodeName", "there is one node"),
+    IGNORED("tolerations", "there is one node"),
+    IGNORED("topologySpreadConstraints", "there is one node"),
+    IGNORED("schedulerName", "there is one node"),
+    IGNORED("runtimeClassName", "pods are processes"),
+    IGNORED("overhead", "pods are processes"),
+    IGNORED("resources", "processes may use the whole machine"),
+    HONOURED("priorityClassName"),
+    IGNORED("preemptionPolicy", "no pod is evicted"),
+    IGNORED("imagePullSecrets", "no image is pulled"),
+    IGNORED("securityContext", "processes run as the user of ipu-run"),
+    IGNORED("serviceAccountName", "there is no API server for pods"),
+    IGNORED("serviceAccount", "there is no API server for pods"),
+    IGNORED("automountServiceAccountToken", "there is no API server for pods"),
+    IGNORED("enableServiceLinks", "there are no Services"),
+    IGNORED("dnsPolicy", "names are resolved as on this machine"),
+    IGNORED("dnsConfig", "names are resolved as on this machine"),
+    IGNORED("setHostnameAsFQDN", "the host name is the short one"),
+    IGNORED("shareProcessNamespace", "processes see all of this machine's"),
+    IGNORED("hostPID", "processes see all of this machine's"),
+    IGNORED("hostIPC", "processes share this machine's"),
+    IGNORED("hostUsers", "processes run as the user of ipu-run"),
+    IGNORED("os", "it is this machine's"),
+    IGNORED("readinessGates", "no other program sets them"),
+    REFUSED("schedulingGates", "no other program removes them"),
+    {0},
+};
+
+const char *pod_support_name(enum pod_support how)
+{
+    static const char *const names[] = {"honoured", "approximated", "ignored", "refused"};
+
+    return names[how];
+}
+
+/* A path without the numbers of items, and with one name for the two lists of containers. */
+static char *pattern_of(const char *path)
+{
+    struct str out = {0};
+
+    if (str_has_prefix(path, "initContainers[")) {
+        str_addc(&out, 'c');
+        path += strlen("initC");
+    }
+    for (bool is_inside = false; *path; path++) {
+        is_inside = is_inside && *path != ']';
+        if (!is_inside)
+            str_addc(&out, *path);
+        is_inside = is_inside || *path == '[';
+    }
+    return str_take(&out);
+}
+
+static bool is_below(const char *pattern, const char *path)
+{
+    size_t len = strlen(path);
+
+    return strncmp(pattern, path, len) == 0 &&
+           (!pattern[len] || strchr(".[", pattern[len]) || path[len - 1] == ']');
+}
+
+static const struct pod_support_row *find_row(const char *pattern)
+{
+    const struct pod_support_row *best = NULL;
+
+    for (const struct pod_support_row *row = pod_support_rows; row->path; row++)
+        if (is_below(pattern, row->path) && (!best || strlen(row->path) > strlen(best->path)))
+            best = row;
+    return best;
+}
+
+/* Whether rows say something of what is below this path. */
+static bool is_divided(const char *pattern)
+{
+    for (const struct pod_support_row *row = pod_support_rows; row->path; row++)
+        if (is_below(row->path, pattern) && strlen(row->path) > strlen(pattern))
+            return true;
+    return false;
+}
+
+struct check {
+    const struct object *job;
+    const char *where; /* the pod's spec, in the job */
+    bool is_strict;
+    struct strv *notes, *problems;
+};
+
+static void report(const struct check *check, const char *path, const char *what)
+{
+    AUTO(mem) char *problem = mem_printf("%s.%s: %s", check->where, path, what);
+
+    object_add_problem(check->job, problem, check->problems);
+}
+
+static void note(const struct check *check, const struct pod_support_row *row, const char *path)
+{
+    AUTO(mem) char *line = mem_printf("%-13s %-34s %s", pod_support_name(row->how), row->path, row->why);
+
+    if (check->is_strict)
+        report(check, path, line);
+    else if (!strv_has(check->notes, line))
+        strv_push(check->notes, line);
+}
+
+static void check_field(const struct check *check, const cJSON *node, const char *path);
+
+static void check_children(const struct check *check, const cJSON *node, const char *path)
+{
+    int index = 0;
+
+    JSON_EACH (child, node) {
+        AUTO(mem)
+        char *below = cJSON_IsArray(node) ? mem_printf("%s[%d]", path, index++)
+                                          : mem_printf("%s%s%s", path, *path ? "." : "", json_key(child));
+
+        check_field(check, child, below);
+    }
+}
+
+static void check_field(const struct check *check, const cJSON *node, const char *path)
+{
+    AUTO(mem) char *pattern = pattern_of(path);
+    const struct pod_support_row *row = find_row(pattern);
+
+    if (cJSON_IsNull(node))
+        return;
+    if (is_divided(pattern) && (cJSON_IsArray(node) || cJSON_IsObject(node))) {
+        check_children(check, node, path);
+        return;
+    }
+    if (!row) {
+        report(check, path, "Forbidden: unknown field");
+    } else if (row->how == SUPPORT_REFUSED) {
+        AUTO(mem) char *what = mem_printf("not possible without a cluster; %s", row->why);
+
+        report(check, path, what);
+    } else if (row->how != SUPPORT_HONOURED) {
+        note(check, row, path);
+    }
+}
+
+/* What an image would do without a command is not known here. */
+static void check_commands(const struct check *check, const cJSON *spec, const char *list,
+                           bool may_first_lack)
+{
+    int index = 0;
+
+    JSON_EACH (container, json_at(spec, list)) {
+        const cJSON *command = json_at(container, "command");
+        bool may_lack = may_first_lack && index == 0 && !json_at(container, "args");
+        AUTO(mem) char *path = mem_printf("%s[%d].command", list, index++);
+
+        if (!may_lack && !(cJSON_IsArray(command) && command->child))
+            report(check, path, "Required value: the image's own command is not known here");
+    }
+}
+
+static void check_pod(const struct check *check, const cJSON *spec, bool may_first_lack)
+{
+    check_children(check, spec, "");
+    check_commands(check, spec, "initContainers", false);
+    check_commands(check, spec, "containers", may_first_lack);
+}
+
+void pod_support_check(const struct object *job, bool is_strict, struct strv *notes, struct strv *problems)
+{
+    struct check check = {.job = job,
+                          .where = "spec.workers.template.spec",
+                          .is_strict = is_strict,
+                          .notes = notes,
+                          .problems = problems};
+    const cJSON *launcher = json_at(job->doc, "spec/launcher");
+
+    check_pod(&check, json_at(job->doc, "spec/workers/template/spec"),
+              launcher || json_at(job->doc, "spec/interactive"));
+    check.where = "spec.launcher.template.spec";
+    if (json_at(launcher, "template/spec"))
+        check_pod(&check, json_at(launcher, "template/spec"), true);
+}
+
+/* ---- references ---- */
+
+struct reference_check {
+    const struct object *job;
+    const struct objects *objects;
+    struct strv *problems;
+};
+
+static void check_reference(const struct reference_check *check, const char *kind, const cJSON *reference,
+                            const char *name, const char *path)
+{
+    const char *ns = json_str(check->job->doc, "metadata/namespace", "");
+
+    if (!name || json_bool(reference, "optional", false) || objects_find(check->objects, kind, ns, name))
+        return;
+    AUTO(mem)
+    char *problem = mem_printf("%s: %s \"%s\" is in no file; add it to this one, or give its file by --with",
+                               path, kind, name);
+    object_add_problem(check->job, problem, check->problems);
+}
+
+static void visit(const struct reference_check *check, const cJSON *node, const char *path)
+{
+    static const struct {
+        const char *key, *kind, *name;
+    } rows[] = {{"configMapKeyRef", "ConfigMap", "name"}, {"secretKeyRef", "Secret", "name"},
+                {"configMapRef", "ConfigMap", "name"},    {"secretRef", "Secret", "name"},
+                {"configMap", "ConfigMap", "name"},       {"secret", "Secret", "secretName"}};
+    int index = 0;
+
+    JSON_EACH (child, node) {
+        AUTO(mem)
+        char *below = cJSON_IsArray(node) ? mem_printf("%s[%d]", path, index++)
+                                          : mem_printf("%s.%s", path, json_key(child));
+
+        for (size_t i = 0; i < COUNT_OF(rows); i++)
+            if (str_eq(json_key(child), rows[i].key) && cJSON_IsObject(child))
+                check_reference(check, rows[i].kind, child,
+                                json_str(child, rows[i].name, json_str(child, "name", NULL)), below);
+        visit(check, child, below);
+    }
+}
+
+void pod_support_check_references(const struct object *job, const struct objects *objects,
+                                  struct strv *problems)
+{
+    const struct reference_check check = {.job = job, .objects = objects, .problems = problems};
+
+    visit(&check, json_at(job->doc, "spec/workers/template/spec"), "spec.workers.template.spec");
+    visit(&check, json_at(job->doc, "spec/launcher"), "spec.launcher");
+}

@@ -1,0 +1,129 @@
+#include "options.h"
+
+#include "base/core/opts_man.h"
+#include "local/job/pod_support.h"
+#include "local/run/embedded_controller.h"
+
+#define AT(field) offsetof(struct options, field)
+
+static const char *const outputs[] = {"text", "json", NULL};
+static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
+
+static const struct opt ROWS[] = {
+    OPT_VALUE("set", OPT_LIST, AT(set), "FIELD=VALUE",
+              "Set a field of every job, such as spec.ipusPerJobInstance=8; may be repeated"),
+    OPT_VALUE("with", OPT_LIST, AT(with), "FILE", "File with more ConfigMaps and Secrets; may be repeated"),
+    OPT_VALUE("bind", OPT_LIST, AT(bind), "SOURCE:PATH",
+              "Show the file or directory SOURCE of this machine at PATH in every container, in place of an "
+              "image's; may be repeated"),
+    OPT_VALUE("ipus", OPT_U32, AT(ipus), "N",
+              "Number of simulated IPUs, a multiple of 4 and above 64 a multiple of 64", .fallback = "64",
+              .min = 4, .max = EMBEDDED_CONTROLLER_IPUS_MAX),
+    OPT_VALUE("controller", OPT_STR, AT(controller), "HOST:PORT",
+              "Use this V-IPU controller; default: a simulated one for this run"),
+    OPT_VALUE("timeout", OPT_U32, AT(timeout_s), "SECONDS",
+              "Delete the jobs if they have not ended by then; 0: wait", .fallback = "0", .max = 86400 * 365),
+    OPT_SWITCH("strict", AT(strict), "Reject jobs with fields that are not honoured on this machine"),
+    OPT_VALUE("run-dir", OPT_STR, AT(run_dir), "DIR",
+              "Directory for logs and for the jobs' final state; default: a new one in "
+              "~/.local/state/ipu-run"),
+    {.flag = "output",
+     .letter = 'o',
+     .type = OPT_CHOICE,
+     .offset = AT(output),
+     .arg = "FORMAT",
+     .help = "Output; json prints the final job to standard output, and all else to standard error",
+     .fallback = "text",
+     .choices = outputs},
+    OPT_VALUE("log-level", OPT_CHOICE, AT(log_level), "LEVEL",
+              "Minimum level of the messages of operator and V-IPU controller", .fallback = "error",
+              .choices = levels),
+    {0},
+};
+
+const struct opts_spec OPTIONS_SPEC = {
+    .program = "ipu-run",
+    .usage = "ipu-run [options] FILE...",
+    .about =
+        "Runs the IPUJobs in FILE on this machine, without a cluster: the operator itself, with processes in "
+        "place of pods and simulated IPUs. FILE is YAML, with ConfigMaps and Secrets as well; \"-\" is "
+        "standard input. Ctrl-C deletes the jobs, twice at once. Exit status: 0 if all jobs have completed, "
+        "1 if one has not, 2 if a file or an option is rejected, 130 after Ctrl-C.",
+    .rows = ROWS,
+    .once = true,
+};
+
+/* ---- the manual page ---- */
+
+void options_man(struct str *out)
+{
+    AUTO(str) struct str closing = {0};
+    struct opts_man man = {.summary = "run IPUJobs on this machine, without a cluster",
+                           .version = "ipu-operator " IPU_OPERATOR_VERSION};
+
+    roff_section("FIELDS OF PODS", &closing);
+    for (const struct pod_support_row *row = pod_support_rows; row->path; row++) {
+        AUTO(mem)
+        char *text =
+            mem_printf("%s%s%s", pod_support_name(row->how), row->why ? ": " : "", row->why ? row->why : "");
+
+        roff_entry(row->path, text, &closing);
+    }
+    man.closing = str_text(&closing);
+    opts_man(&OPTIONS_SPEC, &man, out);
+}
+
+/* ---- completion ---- */
+
+static void add_flags(struct str *out)
+{
+    for (const struct opt *row = ROWS; row->flag; row++)
+        str_addf(out, " --%s", row->flag);
+    str_adds(out, " --help --version");
+}
+
+static void add_bash(struct str *out)
+{
+    str_adds(out, "# Completion of ipu-run for bash. Load it with:  source <(ipu-run __completion bash)\n"
+                  "_ipu_run() {\n"
+                  "    if [[ ${COMP_WORDS[COMP_CWORD]} == -* ]]; then\n"
+                  "        mapfile -t COMPREPLY < <(compgen -W \"");
+    add_flags(out);
+    str_adds(out, "\" -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
+                  "    else\n"
+                  "        mapfile -t COMPREPLY < <(compgen -f -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
+                  "        compopt -o filenames 2>/dev/null\n"
+                  "    fi\n"
+                  "}\n"
+                  "complete -F _ipu_run ipu-run\n");
+}
+
+static void add_zsh(struct str *out)
+{
+    str_adds(out, "#compdef ipu-run\n_arguments '*:file:_files'");
+    for (const struct opt *row = ROWS; row->flag; row++)
+        str_addf(out, " \\\n    '*--%s%s'", row->flag, row->type == OPT_FLAG ? "" : "=:value:_files");
+    str_addc(out, '\n');
+}
+
+static void add_fish(struct str *out)
+{
+    for (const struct opt *row = ROWS; row->flag; row++)
+        str_addf(out, "complete -c ipu-run -l %s%s\n", row->flag, row->type == OPT_FLAG ? "" : " -r");
+}
+
+bool options_completion(const char *shell, struct str *out)
+{
+    static const struct {
+        const char *shell;
+        void (*add)(struct str *out);
+    } rows[] = {{"bash", add_bash}, {"zsh", add_zsh}, {"fish", add_fish}};
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (!str_eq(rows[i].shell, shell))
+            continue;
+        rows[i].add(out);
+        return true;
+    }
+    return false;
+}

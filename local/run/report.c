@@ -1,0 +1,56 @@
+#include "local/run/report.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/api/names.h"
+
+char *report_tag(const cJSON *pod, const char *container)
+{
+    const cJSON *labels = json_at(pod, "metadata/labels"), *containers = json_at(pod, "spec/containers");
+    const char *instance = json_str(labels, "graphcore.ai~1instance", "0");
+    const char *worker = json_str(labels, "graphcore.ai~1worker", ROLE_LAUNCHER);
+    bool is_first = str_eq(json_str(containers ? containers->child : NULL, "name", ""), container);
+
+    return mem_printf("[%s.%s%s%s]", instance, worker, is_first ? "" : " ", is_first ? "" : container);
+}
+
+/* The same rank keeps its colour: red and black are left out. */
+static int colour_of(const char *tag)
+{
+    static const int colours[] = {32, 33, 34, 35, 36, 92, 93, 94, 95, 96};
+
+    return colours[str_hash(tag) % COUNT_OF(colours)];
+}
+
+static void print(struct report *report, const struct str *text)
+{
+    if (fwrite(str_text(text), 1, text->len, report->out) != text->len || fflush(report->out) != 0)
+        report->is_broken = true;
+}
+
+void report_line(struct report *report, const cJSON *pod, const char *container, struct slice line)
+{
+    AUTO(mem) char *tag = report_tag(pod, container);
+    AUTO(str) struct str text = {0};
+
+    if (report->has_colour)
+        str_addf(&text, "\x1b[%dm%s\x1b[0m ", colour_of(tag), tag);
+    else
+        str_addf(&text, "%s ", tag);
+    str_add(&text, line.ptr, line.len);
+    str_addc(&text, '\n');
+    print(report, &text);
+}
+
+void report_status(struct report *report, int64_t now_ms, const char *job, const char *state,
+                   const char *message)
+{
+    AUTO(str) struct str text = {0};
+
+    str_addf(&text, "%5.1f s  ", (double)(now_ms - report->begun_ms) / 1000);
+    if (report->names_jobs)
+        str_addf(&text, "%s  ", job);
+    str_addf(&text, *message ? "%-10s %s\n" : "%s%s\n", state, message);
+    print(report, &text);
+}

@@ -1,0 +1,24 @@
+/* What a run prints: a line for each change of a job's status, and the lines of the pods, each with its rank.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/doc/json.h"
+
+struct report {
+    FILE *out;
+    bool has_colour;
+    bool names_jobs; /* there are several */
+    int64_t begun_ms;
+    bool is_broken; /* nobody reads it any more */
+};
+
+/* "[0.3]" for worker 3 of instance 0, "[0.launcher]", and with the container's name unless it is the first.
+ * Pure; owned by the caller. */
+char *report_tag(const cJSON *pod, const char *container);
+void report_line(struct report *report, const cJSON *pod, const char *container, struct slice line);
+void report_status(struct report *report, int64_t now_ms, const char *job, const char *state,
+                   const char *message);

@@ -1,0 +1,127 @@
+#include "local/run/run_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/core/str.h"
+#include "local/node/pod_dir.h"
+
+static bool make_dir(const char *path, struct err *err)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return true;
+    return err_errno(err, errno, "cannot create %s", path) ||
+           err_set_code(err, err->kind, err->code, "%s; name a writable directory with --run-dir", err->msg);
+}
+
+static bool make_dirs(const char *path, struct err *err)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        AUTO(mem) char *parent = mem_strndup(path, (size_t)(slash - path));
+
+        if (access(parent, F_OK) != 0 && !make_dir(parent, err))
+            return false;
+    }
+    return make_dir(path, err);
+}
+
+static bool lock(struct run_dir *dir, struct err *err)
+{
+    AUTO(mem) char *path = mem_printf("%s/lock", dir->path);
+
+    dir->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (dir->lock < 0)
+        return err_errno(err, errno, "cannot create %s", path);
+    if (flock(dir->lock, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    return err_set(err, ERR_BUSY, "%s is in use by another ipu-run; name another directory with --run-dir",
+                   dir->path);
+}
+
+/* Beside this program, or where a build has it. */
+static bool find_ipu_launch(char ret[PATH_MAX], struct err *err)
+{
+    static const char *const places[] = {"ipu-launch", "../launcher/ipu-launch"};
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    self[len > 0 ? len : 0] = '\0';
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        AUTO(mem) char *path = mem_printf("%.*s%s", (int)(strrchr(self, '/') - self + 1), self, places[i]);
+
+        if (realpath(path, ret) && access(ret, X_OK) == 0)
+            return true;
+    }
+    return err_set(err, ERR_NOT_FOUND, "ipu-launch is not beside %s; install it there", self);
+}
+
+static bool install_launcher(const struct run_dir *dir, struct err *err)
+{
+    char program[PATH_MAX];
+    char *argv[] = {program, (char[]){"install"}, dir->launcher, NULL};
+    int status, failed;
+    pid_t pid;
+
+    if (!find_ipu_launch(program, err) || !make_dir(dir->launcher, err))
+        return false;
+    failed = posix_spawn(&pid, program, NULL, NULL, argv, environ);
+    if (failed)
+        return err_errno(err, failed, "cannot run %s", program);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0 || err_set(err, ERR_IO, "cannot install ipu-launch into %s", dir->launcher);
+}
+
+static void remove_storage(const struct run_dir *dir)
+{
+    static const char *const names[] = {"vipu.db", "vipu.db-wal", "vipu.db-shm", "vipu.db-journal"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO(mem) char *path = mem_printf("%s/%s", dir->path, names[i]);
+
+        (void)unlink(path);
+    }
+}
+
+/* Of this run, or of one that was killed. */
+static void remove_temporary(const struct run_dir *dir)
+{
+    pod_dir_remove(dir->pods);
+    pod_dir_remove(dir->launcher);
+    remove_storage(dir);
+}
+
+bool run_dir_open(struct run_dir *dir, const char *path, struct err *err)
+{
+    *dir = (struct run_dir){.path = mem_strdup(path),
+                            .logs = mem_printf("%s/logs", path),
+                            .pods = mem_printf("%s/pods", path),
+                            .launcher = mem_printf("%s/launcher", path),
+                            .lock = -1};
+    if (!make_dirs(path, err) || !lock(dir, err))
+        return false;
+    remove_temporary(dir);
+    pod_dir_remove(dir->logs);
+    return make_dir(dir->logs, err) && make_dir(dir->pods, err) && install_launcher(dir, err);
+}
+
+void run_dir_close(struct run_dir *dir)
+{
+    if (dir->lock >= 0) {
+        remove_temporary(dir);
+        close(dir->lock);
+    }
+    mem_free(dir->path);
+    mem_free(dir->logs);
+    mem_free(dir->pods);
+    mem_free(dir->launcher);
+    *dir = (struct run_dir){.lock = -1};
+}

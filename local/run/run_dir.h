@@ -1,0 +1,15 @@
+/* The directory of a run: logs and the jobs' last state, which are kept, and what the pods need while they
+ * run. */
+#pragma once
+
+#include "base/core/err.h"
+
+struct run_dir {
+    char *path, *logs, *pods, *launcher;
+    int lock;
+};
+
+/* Creates it, or takes one that no other run uses, and installs ipu-launch there from the directory of this
+ * program. */
+MUST_USE bool run_dir_open(struct run_dir *dir, const char *path, struct err *err);
+void run_dir_close(struct run_dir *dir); /* removes what is not kept */
