@@ -110,7 +110,7 @@ static char *pattern_of(const char *path)
 {
     struct str out = {0};
 
-    if (str_has_prefix(path, "initContainers[")) {
+    if (str_has_prefix(path, "initContainers")) {
         str_addc(&out, 'c');
         path += strlen("initC");
     }

@@ -28,10 +28,11 @@ static bool keep(struct container_log *log, struct slice line, struct err *err)
     str_add(&log->tail, str_text(&text), text.len);
     if (log->tail.len > 2 * TAIL_BYTES)
         str_drop(&log->tail, log->tail.len - TAIL_BYTES);
+    errno = ENOSPC; /* of a write that ends before its end */
     if (log->is_broken || write(log->fd, str_text(&text), text.len) == (ssize_t)text.len)
         return true;
     log->is_broken = true;
-    return err_errno(err, errno ? errno : ENOSPC, "cannot write %s", log->path);
+    return err_errno(err, errno, "cannot write %s", log->path);
 }
 
 bool container_log_add(struct container_log *log, bool is_error, const char *bytes, size_t len,

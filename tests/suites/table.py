@@ -80,6 +80,7 @@ SUITES = [
     Suite("mpi", "PopDist and poprun with mpirun, and PopDist's threads under ThreadSanitizer",
           (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
            Ctest("tsan", "threads")), 9, "programs"),
+    Suite("local", "ipu-run: jobs without a cluster, with processes, mpirun and namespaces", (Pytest(("local",), "release"),), 1, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 17, "API server"),
     Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 6, "API server"),
     Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 22, "pods"),

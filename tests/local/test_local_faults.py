@@ -1,0 +1,139 @@
+"""Ends and faults: what is left behind, and what is told."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import NOBODY, job
+from waiting import until
+
+MARK = "IPU_RUN_TEST_MARK"
+LASTING = "setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & echo up; trap '' TERM; while :; do sleep 0.05; done"
+
+
+def marked(mark):
+    """The processes with this value of the mark in their environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def with_mark(mark):
+    return {**os.environ, MARK: mark}
+
+
+def test_nothing_lives_on_after_sigkill(run, prints, tmp_path):
+    """Not even what has left its session and ignores signals."""
+    mark = str(tmp_path)
+    process = run.start(job(LASTING, ipus=8, workersPerJobInstance="2"), env=with_mark(mark))
+    prints(process, "[0.0] up")
+    prints(process, "[0.1] up")
+    assert len(marked(mark)) > 4
+    process.kill()
+    process.wait()
+    until(lambda: not marked(mark), "all processes gone", tell=lambda: str(marked(mark)))
+    again = run(job("echo clean"), dir=process.dir)
+    assert (again.code, again.lines) == (0, ["[0.0] clean"])
+    assert sorted(path.name for path in again.dir.iterdir()) == ["hello.json", "lock", "logs"]
+
+
+def test_interrupt_deletes_the_job(run, prints, tmp_path):
+    process = run.start(job("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done",
+                            template={"terminationGracePeriodSeconds": 30}), env=with_mark(str(tmp_path)))
+    prints(process, "up")
+    process.send_signal(signal.SIGINT)
+    done = run.finish(process)
+    assert done.code == 130
+    assert done.lines[0] == "[0.0] up" and "[0.0] bye" in done.lines
+    assert done.states[-1] == "Terminating"
+    assert marked(str(tmp_path)) == []
+
+
+def test_a_second_interrupt_ends_it_at_once(run, prints, tmp_path):
+    process = run.start(job(LASTING, template={"terminationGracePeriodSeconds": 1000}), env=with_mark(str(tmp_path)))
+    prints(process, "up")
+    process.send_signal(signal.SIGINT)
+    until(lambda: "again" in process.errors.read_text(), "the first one is acknowledged")
+    process.send_signal(signal.SIGINT)
+    assert run.finish(process).code == 130
+    assert marked(str(tmp_path)) == []
+
+
+def test_a_time_limit(run, tmp_path):
+    done = run(job(LASTING), options=["--timeout", "1"], env=with_mark(str(tmp_path)))
+    assert done.code == 1
+    assert "has not ended within 1 second" in done.err
+    assert marked(str(tmp_path)) == []
+
+
+def test_what_a_command_leaves_running_ends_with_it(run, tmp_path):
+    done = run(job("setsid sleep 1000 >/dev/null 2>&1 & echo done"), env=with_mark(str(tmp_path)))
+    assert done.code == 0
+    assert marked(str(tmp_path)) == []
+
+
+def test_two_runs_do_not_see_each_other(run):
+    """Not their controllers, nor their ports, nor their files."""
+    one = job("", workersPerJobInstance="4", ipus=8, container={"command": None},
+              launcher={"command": ["mpirun", "sh", "-c", "echo $IPUOF_VIPU_API_PORT"]})
+    processes = [run.start(one) for _ in range(3)]
+    ports = []
+    for process in processes:
+        done = run.finish(process)
+        assert done.code == 0, done.out + done.err
+        ports.append({line.split(":")[-1] for line in done.lines})
+    assert [len(found) for found in ports] == [1, 1, 1]
+    assert len(set.union(*ports)) == 3
+
+
+def test_a_directory_in_use(run, prints):
+    process = run.start(job(LASTING))
+    prints(process, "up")
+    done = run(job("true"), dir=process.dir)
+    assert done.code == 1
+    assert "is in use by another ipu-run; name another directory with --run-dir" in done.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_directory_that_is_read_only(run, tmp_path):
+    for folder in [tmp_path, *tmp_path.parents][:4]:
+        folder.chmod(folder.stat().st_mode | 0o711)
+    done = run(job("true"), dir=tmp_path / "below", user=NOBODY, group=NOBODY)
+    assert done.code == 1
+    assert re.search(r"cannot create .*below: Permission denied; name a writable directory with --run-dir", done.err)
+
+
+def test_a_full_disk(run, tmp_path):
+    """A log that cannot be written is told; the job goes on, and its output is shown."""
+    small = tmp_path / "small"
+    small.mkdir()
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job("head -c 20000000 /dev/zero | tr '\\0' x | fold -w 1000; echo; echo end")))
+    script = (f"mount -t tmpfs -o size=12m tmpfs {small} && cd / && exec {run.program} --run-dir {small}/run {tmp_path}/job.yaml")
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], capture_output=True, text=True,
+                          check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "\n[0.0] end\n" in done.stdout
+    assert "No space left on device; this log is incomplete" in done.stderr
+    assert done.stderr.count("this log is incomplete") == 1
+
+
+def test_an_output_that_nobody_reads(run, tmp_path):
+    """As in `ipu-run job.yaml | head -1`."""
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(job("while :; do echo line; sleep 0.01; done")))
+    process = subprocess.Popen([run.program, "--run-dir", tmp_path / "run", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=with_mark(str(tmp_path)))
+    process.stdout.readline()
+    process.stdout.close()
+    process.wait(timeout=60)
+    process.stderr.close()
+    assert marked(str(tmp_path)) == []
