@@ -16,9 +16,9 @@
     {                                                                                                        \
         path_, SUPPORT_IGNORED, why_                                                                         \
     }
-#define REFUSED(path_, why_)                                                                                 \
+#define REJECTED(path_, why_)                                                                                \
     {                                                                                                        \
-        path_, SUPPORT_REFUSED, why_                                                                         \
+        path_, SUPPORT_REJECTED, why_                                                                        \
     }
 
 /* The longest path that fits decides. Paths of containers[] are those of initContainers[] as well. */
@@ -29,13 +29,13 @@ const struct pod_support_row pod_support_rows[] = {
     HONOURED("containers[].command"),
     HONOURED("containers[].args"),
     HONOURED("containers[].env"),
-    REFUSED("containers[].env[].valueFrom.resourceFieldRef", "write the value"),
-    REFUSED("containers[].env[].valueFrom.fileKeyRef", "write the value"),
+    REJECTED("containers[].env[].valueFrom.resourceFieldRef", "write the value"),
+    REJECTED("containers[].env[].valueFrom.fileKeyRef", "write the value"),
     HONOURED("containers[].envFrom"),
     HONOURED("containers[].workingDir"),
     HONOURED("containers[].volumeMounts"),
     IGNORED("containers[].volumeMounts[].mountPropagation", "later mounts are not passed on"),
-    REFUSED("containers[].volumeDevices", "there are no block devices; use a hostPath volume"),
+    REJECTED("containers[].volumeDevices", "there are no block devices; use a hostPath volume"),
     HONOURED("containers[].restartPolicy"),
     HONOURED("containers[].terminationMessagePath"),
     HONOURED("containers[].terminationMessagePolicy"),
@@ -43,13 +43,13 @@ const struct pod_support_row pod_support_rows[] = {
                  "a command is repeated every 100 ms until it succeeds; others pass"),
     APPROXIMATED("containers[].readinessProbe", "as startupProbe"),
     IGNORED("containers[].livenessProbe", "no container is restarted"),
-    REFUSED("containers[].lifecycle", "start the command from the container's own"),
+    REJECTED("containers[].lifecycle", "start the command from the container's own"),
     IGNORED("containers[].ports", "every port of this machine can be used"),
     IGNORED("containers[].resources", "processes may use the whole machine"),
     IGNORED("containers[].securityContext", "processes run as the user of ipu-run"),
-    REFUSED("containers[].stdin", "standard input is empty"),
-    REFUSED("containers[].stdinOnce", "standard input is empty"),
-    REFUSED("containers[].tty", "output is not a terminal"),
+    REJECTED("containers[].stdin", "standard input is empty"),
+    REJECTED("containers[].stdinOnce", "standard input is empty"),
+    REJECTED("containers[].tty", "output is not a terminal"),
     HONOURED("restartPolicy"),
     HONOURED("terminationGracePeriodSeconds"),
     HONOURED("activeDeadlineSeconds"),
@@ -67,7 +67,7 @@ const struct pod_support_row pod_support_rows[] = {
     HONOURED("volumes[].projected.sources[].secret"),
     HONOURED("volumes[].projected.sources[].downwardAPI"),
     IGNORED("volumes[].projected.defaultMode", "files have mode 0644"),
-    REFUSED("volumes[]", "replace it by a hostPath volume, or by --bind"),
+    REJECTED("volumes[]", "replace it by a hostPath volume, or by --bind"),
     IGNORED("affinity", "there is one node"),
     IGNORED("nodeSelector", "there is one node"),
     IGNORED("nodeName", "there is one node"),
@@ -94,13 +94,13 @@ const struct pod_support_row pod_support_rows[] = {
     IGNORED("hostUsers", "processes run as the user of ipu-run"),
     IGNORED("os", "it is this machine's"),
     IGNORED("readinessGates", "no other program sets them"),
-    REFUSED("schedulingGates", "no other program removes them"),
+    REJECTED("schedulingGates", "no other program removes them"),
     {0},
 };
 
 const char *pod_support_name(enum pod_support how)
 {
-    static const char *const names[] = {"honoured", "approximated", "ignored", "refused"};
+    static const char *const names[] = {"honoured", "approximated", "ignored", "rejected"};
 
     return names[how];
 }
@@ -202,7 +202,7 @@ static void check_field(const struct check *check, const cJSON *node, const char
     }
     if (!row) {
         report(check, path, "Forbidden: unknown field");
-    } else if (row->how == SUPPORT_REFUSED) {
+    } else if (row->how == SUPPORT_REJECTED) {
         AUTO(mem) char *what = mem_printf("not possible without a cluster; %s", row->why);
 
         report(check, path, what);

@@ -4,7 +4,7 @@
 
 #include "local/job/objects.h"
 
-enum pod_support { SUPPORT_HONOURED, SUPPORT_APPROXIMATED, SUPPORT_IGNORED, SUPPORT_REFUSED };
+enum pod_support { SUPPORT_HONOURED, SUPPORT_APPROXIMATED, SUPPORT_IGNORED, SUPPORT_REJECTED };
 
 struct pod_support_row {
     const char *path; /* in the pod's spec, with [] for the items of a list; all below it counts as well */
@@ -15,8 +15,8 @@ struct pod_support_row {
 extern const struct pod_support_row pod_support_rows[]; /* ends with path NULL */
 const char *pod_support_name(enum pod_support how);
 
-/* Checks the pods of a job. Problems: fields that are refused, or unknown; with is_strict also those that are
- * not honoured. `notes` gets one line for each row that is approximated or ignored, once. */
+/* Checks the pods of a job. Problems: fields that are rejected, or unknown; with is_strict also those that
+ * are not honoured. `notes` gets one line for each row that is approximated or ignored, once. */
 void pod_support_check(const struct object *job, bool is_strict, struct strv *notes, struct strv *problems);
 /* ConfigMaps and Secrets that the pods need, and that no file has. */
 void pod_support_check_references(const struct object *job, const struct objects *objects,

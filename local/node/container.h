@@ -9,18 +9,10 @@
 #include <stddef.h>
 
 #include "base/core/err.h"
+#include "local/node/container_spec.h"
 
 struct container;
 struct loop;
-struct sandbox;
-
-struct container_spec {
-    char *const *argv;
-    char *const *envp;
-    const char *cwd;
-    const struct sandbox *sandbox;
-    char *const *probe; /* a command that container_probe runs beside it; NULL: none */
-};
 
 struct container_end {
     int exit_code;     /* 128 + n after signal n, as container runtimes report it */

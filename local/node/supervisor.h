@@ -2,7 +2,7 @@
  * reports by it. Each message is one byte, after some of them a number. */
 #pragma once
 
-#include "local/node/container.h"
+#include "local/node/container_spec.h"
 
 enum supervisor_order { ORDER_TERMINATE = 'T', ORDER_KILL = 'K', ORDER_PROBE = 'P' };
 enum supervisor_report {

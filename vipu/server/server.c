@@ -278,8 +278,8 @@ struct server *server_start(struct loop *loop, const struct setup_source *source
 {
     struct server *server = NEW(struct server);
 
-    *server = (struct server){
-        .source = source, .config = setup_take->config, .tls = setup_take->tls, .loop = loop};
+    *server =
+        (struct server){.source = source, .config = setup_take->config, .tls = setup_take->tls, .loop = loop};
     *setup_take = (struct setup){0};
     server->clusters = clusters_take(&server->config.clusters);
     controller_init(&server->controller, server->clusters, server->config.times,
