@@ -75,41 +75,75 @@ void options_man(struct str *out)
 
 /* ---- completion ---- */
 
-static void add_flags(struct str *out)
+static void add_values(const struct opt *row, struct str *out)
 {
-    for (const struct opt *row = ROWS; row->flag; row++)
-        str_addf(out, " --%s", row->flag);
-    str_adds(out, " --help --version");
+    for (int i = 0; row->choices[i]; i++)
+        str_addf(out, "%s%s", i ? " " : "", row->choices[i]);
 }
 
 static void add_bash(struct str *out)
 {
     str_adds(out, "# Completion of ipu-run for bash. Load it with:  source <(ipu-run __completion bash)\n"
                   "_ipu_run() {\n"
-                  "    if [[ ${COMP_WORDS[COMP_CWORD]} == -* ]]; then\n"
-                  "        mapfile -t COMPREPLY < <(compgen -W \"");
-    add_flags(out);
-    str_adds(out, "\" -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
+                  "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+                  "    case $before in\n");
+    for (const struct opt *row = ROWS; row->flag; row++) {
+        if (!row->choices)
+            continue;
+        str_addf(out, "    --%s", row->flag);
+        if (row->letter)
+            str_addf(out, "|-%c", row->letter);
+        str_adds(out, ") COMPREPLY=($(compgen -W '");
+        add_values(row, out);
+        str_adds(out, "' -- \"$word\")); return ;;\n");
+    }
+    str_adds(out, "    esac\n    if [[ $word == -* ]]; then\n        COMPREPLY=($(compgen -W '");
+    for (const struct opt *row = ROWS; row->flag; row++)
+        str_addf(out, "--%s ", row->flag);
+    str_adds(out, "--help --version' -- \"$word\"))\n"
                   "    else\n"
-                  "        mapfile -t COMPREPLY < <(compgen -f -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
-                  "        compopt -o filenames 2>/dev/null\n"
+                  "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
                   "    fi\n"
                   "}\n"
-                  "complete -F _ipu_run ipu-run\n");
+                  "complete -o filenames -F _ipu_run ipu-run\n");
 }
 
 static void add_zsh(struct str *out)
 {
-    str_adds(out, "#compdef ipu-run\n_arguments '*:file:_files'");
-    for (const struct opt *row = ROWS; row->flag; row++)
-        str_addf(out, " \\\n    '*--%s%s'", row->flag, row->type == OPT_FLAG ? "" : "=:value:_files");
-    str_addc(out, '\n');
+    str_adds(out, "#compdef ipu-run\n"
+                  "# Completion of ipu-run for zsh. Put it into a folder of $fpath as _ipu-run.\n"
+                  "_arguments -S \\\n");
+    for (const struct opt *row = ROWS; row->flag; row++) {
+        str_addf(out, "  '%s--%s%s", row->type == OPT_LIST ? "*" : "", row->flag,
+                 row->type == OPT_FLAG ? "" : "=:value:");
+        if (row->choices) {
+            str_addc(out, '(');
+            add_values(row, out);
+            str_addc(out, ')');
+        } else if (row->type != OPT_FLAG) {
+            str_adds(out, "_files");
+        }
+        str_adds(out, "' \\\n");
+    }
+    str_adds(out, "  '*:file:_files'\n");
 }
 
 static void add_fish(struct str *out)
 {
-    for (const struct opt *row = ROWS; row->flag; row++)
-        str_addf(out, "complete -c ipu-run -l %s%s\n", row->flag, row->type == OPT_FLAG ? "" : " -r");
+    str_adds(out, "# Completion of ipu-run for fish. Load it with:  ipu-run __completion fish | source\n");
+    for (const struct opt *row = ROWS; row->flag; row++) {
+        str_addf(out, "complete -c ipu-run -l %s", row->flag);
+        if (row->letter)
+            str_addf(out, " -s %c", row->letter);
+        if (row->choices) {
+            str_adds(out, " -x -a '");
+            add_values(row, out);
+            str_addc(out, '\'');
+        } else if (row->type != OPT_FLAG) {
+            str_adds(out, " -r");
+        }
+        str_addc(out, '\n');
+    }
 }
 
 bool options_completion(const char *shell, struct str *out)

@@ -30,20 +30,23 @@ def quickstart(state):
 
 def check_story(done):
     assert done.returncode == 0, done.stdout + done.stderr
-    stages = re.findall(r"^\[(\d)/7\] .* \(about .*\)$", done.stdout, re.M)
-    assert stages == list("1234567")
+    stages = re.findall(r"^\[(\d)/8\] .* \(about .*\)$", done.stdout, re.M)
+    assert stages == list("12345678")
     # The example is so quick that a look may miss that it runs.
     reported = re.findall(r"^ +[\d.]+ s  (\w+) +\S", done.stdout, re.M)
     assert len(reported) > 1 and set(reported) <= {"Pending", "Starting", "Running", "Completed"}
     assert re.search(r"^ +[\d.]+ s  Completed  All instances done$", done.stdout, re.M)
     assert re.search(r"^epoch 12/12  loss 0\.\d+  accuracy 0\.9\d+$", done.stdout, re.M)
+    # Without the cluster first, with the same result.
+    assert re.search(r"^      \[0\.0\] epoch 12/12  loss 0\.\d+  accuracy 0\.9\d+$.*^\[4/8\]", done.stdout, re.M | re.S)
 
 
 def check_pages(done, types):
     """What README runs and shows, and how the page of the first job goes on."""
     assert pages_of("quickstart") == ["README.md", "docs/getting-started.md"]
     commands, session = blocks_at("README.md", "quickstart")
-    assert re.findall(r"^[\w/]+", commands.text, re.M) == ["deploy/quickstart", "tests/run"], "the one is run here, by the other"
+    assert re.findall(r"^([\w/]+(?: --\w+)?)", commands.text, re.M) == ["deploy/quickstart --local", "deploy/quickstart", "tests/run"], \
+        "the first two are run here, by the last"
     (first, shown), *others = session.session
     reported = re.sub(r"^ +[\d.]+ s  .*\n", "", shown, flags=re.M)  # a look may miss each of these
     assert first == "deploy/quickstart" and reported.count("\n") > 10 and missing_from(done.stdout, reported) == ""
@@ -72,6 +75,15 @@ def test_from_nothing_to_a_completed_job_and_again(quickstart, state, tmp_path):
     check_pages(again, Reader(tmp_path, os.environ | {"XDG_STATE_HOME": str(state)}))
 
 
+def test_a_first_result_without_a_cluster(quickstart, state):
+    before = sorted(state.rglob("*"))
+    done = quickstart("--local")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.findall(r"^\[(\d)/3\]", done.stdout, re.M) == list("123")
+    assert re.search(r"^      \[0\.0\] done: accuracy 9\d\.\d% on the test images$", done.stdout, re.M)
+    assert sorted(state.rglob("*")) == before
+
+
 def as_installed(stack):
     """Without what becomes of it: pods come and go."""
     return [(thing["spec"], [thing["metadata"].get(key) for key in ("uid", "labels", "annotations", "generation")])
@@ -92,6 +104,7 @@ def test_what_others_installed_is_left_alone(stack, quickstart):
     (["sideways"], "invalid choice: 'sideways'"),
     (["--image-registry", "r.example.com/team"], "--image-registry requires an existing cluster"),
     (["down", "--context", "ipu-e2e", "--image-registry", "r.example.com"], "--image-registry does not apply to down"),
+    (["--local", "--context", "nowhere"], "--local starts no cluster"),
     (["--context", "nowhere"], "Context 'nowhere' not found"),
 ])
 def test_a_wrong_word_gets_one_sentence(stack, quickstart, words, complaint):

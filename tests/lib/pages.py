@@ -32,6 +32,7 @@ PLACES = {
     "registry": "tests/images/test_push.py",
     "vipu": "tests/vipu/test_guide.py",
     "poprun": "tests/poprun/test_pages.py",
+    "local": "tests/local/test_local_pages.py",  # without a cluster, by ipu-run
     "interop": "tests/interop/test_cert_manager.py",  # where the real cert-manager runs
 }
 DEADLINE_S = 300
@@ -39,7 +40,7 @@ FOLDERS = ("charts", "deploy", "docs")
 COMMANDS = ("sh", "console")
 READ_ONLY = ("yaml", "json", "text", "mermaid", "python", "hcl")
 # What begins like this is a command, whatever its block says of itself.
-PROGRAMS = ("kubectl", "helm3?", "ipu-operator", "ipu-launch", "vipu(?:-server)?", "gc-(?:info|monitor)", "poprun", "mpirun", "cmake",
+PROGRAMS = ("kubectl", "helm3?", "ipu-operator", "ipu-launch", "ipu-run", "vipu(?:-server)?", "gc-(?:info|monitor)", "poprun", "mpirun", "cmake",
             "systemctl", "skopeo", "ctr", "curl", "git", "export", r"(?:deploy|tests|build)/[\w./-]+")
 COMMAND = re.compile(rf"^ *(?:\$ .+|(?:# )?(?:{'|'.join(PROGRAMS)})(?: .+|$))", re.MULTILINE)
 FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)

@@ -5,19 +5,21 @@ import os
 import signal
 import sys
 import time
+from contextlib import nullcontext
 
 import long_command
 from local_cluster.paths import REPOSITORY
 from local_cluster.errors import UserError
 
-from . import example, images, installation
+from . import example, images, installation, local_run
 from .progress import Stages, run_checked
 from .target_cluster import TargetCluster, check_context
 
 DESCRIPTION = """\
-Runs a first IPUJob from scratch: installs missing packages, builds the programs, starts a local
-Kubernetes cluster, installs the operator and a V-IPU controller with simulated IPUs by Helm, runs
-deploy/examples/digits.yaml and prints its log. The exit status is 0 only if the job completed.
+Runs a first IPUJob from scratch: installs missing packages, builds the programs, and runs
+deploy/examples/digits.yaml without a cluster (ipu-run). Then it starts a local Kubernetes cluster,
+installs the operator and a V-IPU controller with simulated IPUs by Helm, runs the job there and prints
+its log. The exit status is 0 only if the job completed.
 """
 EPILOG = """\
 The first run builds Kubernetes (about 10 minutes on 2 cores); later runs take under a minute. Run it
@@ -28,7 +30,7 @@ and everything in it; caches and build/ are kept. With --context, it is the exam
 its namespace and the node label. The CustomResourceDefinition is kept, because deleting it deletes all
 IPUJobs.
 """
-PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu", "mpi-ring"]
+PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu", "mpi-ring", "ipu-run"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -60,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="deploy/quickstart", description=DESCRIPTION, epilog=EPILOG,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", nargs="?", choices=["up", "down"], default="up", help="default: up")
+    parser.add_argument("--local", action="store_true", help="stop after the job without a cluster, which needs no Kubernetes")
     parser.add_argument("--context", metavar="NAME", help="use the existing cluster of this kubeconfig context")
     parser.add_argument("--image-registry", metavar="PREFIX", help="with --context: push the images to this registry, such as "
                         "registry.example.com/team (default: print the commands to push them)")
@@ -71,21 +74,32 @@ def _check(chosen) -> None:
         raise UserError("--image-registry requires an existing cluster; also pass --context NAME.")
     if chosen.image_registry and chosen.command == "down":
         raise UserError("--image-registry does not apply to down; images in the registry are kept.")
+    if chosen.local and (chosen.context or chosen.command == "down"):
+        raise UserError("--local starts no cluster; leave out --context and down.")
     if chosen.context is not None:
         check_context(chosen.context)
 
 
 def _up(chosen) -> None:
     begun = time.monotonic()
-    target, stages = TargetCluster(chosen.context), Stages(7)
+    target = TargetCluster(chosen.context)
+    stages = Stages(3 if chosen.local else 8 if target.is_local else 7)
     with stages.stage("Installing packages", "1 s, first run 1 min"):
-        groups = ["build", "images"] + (["cluster"] if target.is_local else [])
+        groups = ["build"] + ([] if chosen.local else ["images"]) + (["examples"] if target.is_local else []) + \
+            (["cluster"] if target.is_local and not chosen.local else [])
         run_checked("prerequisites", "deploy/prerequisites", *groups, echo=True)
     with stages.stage("Building the programs", "1 s, first run 1 min"):
         run_checked("configure", "cmake", "--preset", "release")
         run_checked("build", "cmake", "--build", "--preset", "release", "--target", *PROGRAMS)
-    with stages.stage(*_cluster_stage(target)):
-        target.start()
+    if chosen.local:
+        _run_without_cluster(stages)
+        print(f"\nDone in {long_command.format_duration(begun)}: the job completed.\n\n{_next_locally()}")
+        return
+    with local_run.kubernetes_being_built() if target.is_local else nullcontext():
+        if target.is_local:
+            _run_without_cluster(stages)
+        with stages.stage(*_cluster_stage(target)):
+            target.start()
     with stages.stage("Building and loading the container images", "5 s, first run 1 min"):
         archives = images.build()
         images.deliver(archives, target, chosen.image_registry)
@@ -98,6 +112,20 @@ def _up(chosen) -> None:
     with stages.stage(f"Showing the worker's log: {target.short} logs {example.NAME}-worker-0", "1 s"):
         print(example.log(target))
     print(f"\nDone in {long_command.format_duration(begun)}: the job completed.\n\n{_next(target)}")
+
+
+def _run_without_cluster(stages: Stages) -> None:
+    with stages.stage(f"Running {example.FILE.relative_to(REPOSITORY)} without a cluster: ipu-run", "2 s"):
+        local_run.run()
+
+
+def _next_locally() -> str:
+    return "\n".join(["Try next:", *(f"  {line}" for line in [
+        f"{' '.join(local_run.ENVIRONMENT[:1])} build/release/local/ipu-run --bind {local_run.FILES.relative_to(REPOSITORY)}:/examples "
+        f"{example.FILE.relative_to(REPOSITORY)}",
+        "build/release/local/ipu-run --help",
+        "deploy/quickstart",
+    ])])
 
 
 def _cluster_stage(target: TargetCluster) -> tuple[str, str]:
