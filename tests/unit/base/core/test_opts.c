@@ -255,3 +255,20 @@ TEST(a_default_that_does_not_fit_is_a_bug)
 
     CHECK_ABORTS(opts_defaults(&broken, &n));
 }
+
+TEST(an_option_that_is_a_list_may_be_repeated)
+{
+    static const struct opt list_rows[] = {OPT_VALUE("set", OPT_LIST, 0, "WORD", "a word", .letter = 's'),
+                                           {0}};
+    static const struct opts_spec list_spec = {
+        .program = "sample", .usage = "sample", .about = "Shows lists.", .rows = list_rows, .once = true};
+    char *argv[] = {"sample", "--set", "a", "-sb", "--set=c", NULL};
+    AUTO(strv) struct strv problems = {0};
+    struct strv words = {0};
+
+    CHECK_INT_EQ(opts_parse(&list_spec, 5, argv, no_env, false, &words, NULL, &problems), OPTS_RUN);
+    CHECK_INT_EQ(words.count, 3);
+    CHECK_STR_EQ(words.items[2], "c");
+    opts_release(&list_spec, &words);
+    CHECK_INT_EQ(words.count, 0);
+}

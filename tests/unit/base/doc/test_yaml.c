@@ -126,3 +126,23 @@ TEST(limits)
     CHECK_ERR(yaml_parse(str_slice(&wide), "t", &doc, &err), err, ERR_INVALID);
     CHECK_HAS(err.msg, "too many values");
 }
+
+TEST(a_stream_is_the_list_of_its_documents)
+{
+    AUTO(yaml) struct yaml_doc doc = {0};
+    struct err err;
+
+    CHECK_OK(yaml_parse_stream(SLICE_LIT("a: 1\n---\nb: 2\n---\n"), "t", &doc, &err), err);
+    AUTO(mem) char *text = json_print(doc.root);
+    CHECK_STR_EQ(text, "[{\"a\":1},{\"b\":2},null]");
+    CHECK_INT_EQ(yaml_line(&doc, json_at(cJSON_GetArrayItem(doc.root, 1), "b")), 3);
+}
+
+TEST(a_mistake_in_a_later_document_has_its_line)
+{
+    struct yaml_doc doc;
+    struct err err;
+
+    CHECK_ERR(yaml_parse_stream(SLICE_LIT("a: 1\n---\nb: [\n"), "t", &doc, &err), err, ERR_INVALID);
+    CHECK_HAS(err.msg, "t: line 4: ");
+}

@@ -1,0 +1,76 @@
+#include "local/job/job_check.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+static char name[] = "f";
+static const struct object_file file = {.name = name};
+
+static struct object object_of(const char *spec)
+{
+    AUTO(mem)
+    char *text = mem_printf("{\"apiVersion\":\"graphcore.ai/"
+                            "v1alpha1\",\"kind\":\"IPUJob\",\"metadata\":{\"name\":\"j\",\"namespace\":"
+                            "\"default\"},\"spec\":%s}",
+                            spec);
+    struct err err;
+    cJSON *doc = json_parse(slice_of(text), &err);
+
+    CHECK(doc != NULL);
+    return (struct object){.file = &file, .original = doc, .doc = doc};
+}
+
+#define SPEC(size)                                                                                           \
+    "{\"jobInstances\":1,\"ipusPerJobInstance\":" size                                                       \
+    ",\"workers\":{\"template\":{\"spec\":{\"hostNetwork\":true,\"containers\":[{\"name\":\"a\","            \
+    "\"command\":[\"x\"]}]}}}}"
+
+TEST(a_job_gets_the_defaults_of_the_webhooks)
+{
+    struct object object = object_of(SPEC("4"));
+    AUTO(json) cJSON *doc = object.doc;
+    AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    CHECK_STR_EQ(json_str(doc, "spec/ipusPerJobInstance", ""), "4");
+    CHECK_STR_EQ(json_str(doc, "spec/restartPolicy/type", ""), "Never");
+    CHECK_STR_EQ(json_str(doc, "spec/cleanPodPolicy", ""), "None");
+    CHECK(json_at(doc, "spec/workers/template/spec/hostNetwork") == NULL);
+    CHECK_INT_EQ(notes.count, 1);
+    CHECK_INT_EQ(warnings.count, 0);
+}
+
+TEST(a_job_beyond_the_simulated_system_is_warned_of)
+{
+    struct object object = object_of(SPEC("128"));
+    AUTO(json) cJSON *doc = object.doc;
+    AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    CHECK_INT_EQ(warnings.count, 1);
+    CHECK_HAS(warnings.items[0], "64");
+}
+
+TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
+{
+    struct object object = object_of(
+        "{\"jobInstances\":1,\"ipusPerJobInstance\":3,\"workers\":{\"template\":{\"spec\":{\"containers\":[{"
+        "\"name\":\"a\",\"tty\":true,\"command\":[\"x\"]}]}}}}");
+    AUTO(json) cJSON *doc = object.doc;
+    AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    CHECK_INT_EQ(problems.count, 2);
+    CHECK_HAS(problems.items[0], "spec.ipusPerJobInstance");
+    CHECK_HAS(problems.items[1], "containers[0].tty");
+}
+
+TEST(files_without_a_job_are_a_mistake)
+{
+    AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+    job_check_all(&(struct objects){0}, false, 64, &notes, &warnings, &problems);
+    CHECK_STR_EQ(problems.items[0], "there is no IPUJob in the files");
+}

@@ -1,0 +1,80 @@
+#include "local/job/objects.h"
+
+#include "base/core/mem.h"
+#include "base/io/file.h"
+#include "lib/check.h"
+
+static const char TEXT[] =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: graphcore.ai/v1alpha1\nkind: "
+    "IPUJob\nmetadata:\n  name: j\nspec:\n  list:\n  - a: 1\n  - b: 2\n---\n";
+
+static void read(struct objects *objects, const char *text, struct strv *problems)
+{
+    AUTO(mem) char *path = mem_printf("%s/file.yaml", check_tmpdir());
+    struct err err;
+
+    CHECK_OK(file_write(path, 0600, slice_of(text), &err), err);
+    objects_read(objects, path, problems);
+}
+
+TEST(a_problem_is_told_with_the_line_of_its_field)
+{
+    static const struct {
+        const char *problem, *line;
+    } rows[] = {
+        {"spec.list[1].b: wrong", "line 12: "},     {"spec.list[1].c: missing", "line 12: "},
+        {"spec.list[0]: wrong", "line 11: "},       {"metadata.name: wrong", "line 8: "},
+        {"spec.none.deeper: missing", "line 10: "}, {"no path at all", "line 5: "},
+    };
+    AUTO(objects) struct objects objects = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(&objects, TEXT, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    CHECK_INT_EQ(objects.count, 2);
+    CHECK_ROWS (row, rows) {
+        AUTO(strv) struct strv told = {0};
+
+        object_add_problem(&objects.items[1], row->problem, &told);
+        CHECK_HAS(told.items[0], row->line);
+        CHECK_HAS(told.items[0], row->problem);
+    }
+}
+
+TEST(an_object_is_found_in_its_namespace)
+{
+    AUTO(objects) struct objects objects = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(&objects, TEXT, &problems);
+    CHECK(objects_find(&objects, "ConfigMap", "default", "c") == &objects.items[0]);
+    CHECK(objects_find(&objects, "ConfigMap", "other", "c") == NULL);
+    CHECK(objects_find(&objects, "Secret", "default", "c") == NULL);
+}
+
+TEST(values_are_set_in_jobs_alone)
+{
+    static const struct {
+        const char *assignment, *path, *want;
+    } rows[] = {
+        {"spec.jobInstances=2", "spec/jobInstances", "2"},
+        {"spec.a.b.c=text", "spec/a/b/c", "\"text\""},
+        {"spec.restartPolicy={\"type\":\"Never\"}", "spec/restartPolicy", "{\"type\":\"Never\"}"},
+        {"spec.x=a=b", "spec/x", "\"a=b\""},
+    };
+    AUTO(objects) struct objects objects = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(&objects, TEXT, &problems);
+    CHECK_ROWS (row, rows) {
+        objects_set(&objects, row->assignment, &problems);
+        AUTO(mem) char *got = json_print(json_at(objects.items[1].doc, row->path));
+
+        CHECK_STR_EQ(got, row->want);
+        CHECK(json_at(objects.items[0].doc, "spec") == NULL);
+    }
+    CHECK_INT_EQ(problems.count, 0);
+    objects_set(&objects, "spec.list.a=1", &problems);
+    objects_set(&objects, "nothing", &problems);
+    CHECK_INT_EQ(problems.count, 2);
+}
