@@ -74,6 +74,12 @@ void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struc
         jobs++;
         check_job(object, objects, is_strict, ipus, notes, warnings, problems);
     }
+    for (size_t i = 0; i < objects->unused.count; i++) {
+        AUTO(mem)
+        char *line = pod_support_line(SUPPORT_IGNORED, objects->unused.items[i], "there is no cluster");
+
+        strv_push(is_strict ? problems : notes, line);
+    }
     if (jobs == 0 && problems->count == 0)
         strv_push(problems, "there is no IPUJob in the files");
 }

@@ -68,6 +68,8 @@ static void add_objects(struct objects *objects, const struct object_file *file,
             add_object(objects, file, doc);
         else if (is_known)
             reject_object(file, doc, "too many objects", problems);
+        else
+            strv_pushf(&objects->unused, "%s %s", kind, json_str(doc, "metadata/name", ""));
     }
 }
 
@@ -97,6 +99,7 @@ void objects_release(struct objects *objects)
         mem_free(objects->files[i]->name);
         mem_free(objects->files[i]);
     }
+    strv_release(&objects->unused);
     mem_free(objects->items);
     mem_free(objects->files);
     *objects = (struct objects){0};

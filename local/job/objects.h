@@ -18,6 +18,7 @@ struct object {
 };
 
 struct objects {
+    struct strv unused; /* "Service inference": objects of kinds that jobs do not refer to */
     struct object_file **files;
     size_t file_count;
     struct object *items;

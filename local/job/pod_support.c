@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/api/job/field.h"
 
 #define HONOURED(path_)                                                                                      \
     {                                                                                                        \
@@ -44,7 +45,7 @@ const struct pod_support_row pod_support_rows[] = {
     APPROXIMATED("containers[].readinessProbe", "as startupProbe"),
     IGNORED("containers[].livenessProbe", "no container is restarted"),
     REJECTED("containers[].lifecycle", "start the command from the container's own"),
-    IGNORED("containers[].ports", "every port of this machine can be used"),
+    APPROXIMATED("containers[].ports", "ports of this machine; with several pods they are rejected"),
     IGNORED("containers[].resources", "processes may use the whole machine"),
     IGNORED("containers[].securityContext", "processes run as the user of ipu-run"),
     REJECTED("containers[].stdin", "standard input is empty"),
@@ -103,6 +104,11 @@ const char *pod_support_name(enum pod_support how)
     static const char *const names[] = {"honoured", "approximated", "ignored", "rejected"};
 
     return names[how];
+}
+
+char *pod_support_line(enum pod_support how, const char *what, const char *why)
+{
+    return mem_printf("%-13s %-34s %s", pod_support_name(how), what, why);
 }
 
 /* A path without the numbers of items, and with one name for the two lists of containers. */
@@ -166,7 +172,7 @@ static void report(const struct check *check, const char *path, const char *what
 
 static void note(const struct check *check, const struct pod_support_row *row, const char *path)
 {
-    AUTO(mem) char *line = mem_printf("%-13s %-34s %s", pod_support_name(row->how), row->path, row->why);
+    AUTO(mem) char *line = pod_support_line(row->how, row->path, row->why);
 
     if (check->is_strict)
         report(check, path, line);
@@ -227,6 +233,27 @@ static void check_commands(const struct check *check, const cJSON *spec, const c
     }
 }
 
+/* Of one instance, or of several workers: the first pod would have the port. */
+static void check_ports(const struct check *check, const cJSON *spec)
+{
+    const cJSON *job = json_at(check->job->doc, "spec");
+    uint32_t instances = 1, workers = 1;
+    int container_index = 0;
+
+    (void)field_count_read(json_at(job, "jobInstances"), &instances);
+    (void)field_count_read(json_at(job, "workersPerJobInstance"), &workers);
+    JSON_EACH (container, json_at(spec, "containers")) {
+        const cJSON *ports = json_at(container, "ports");
+        AUTO(mem) char *path = mem_printf("containers[%d].ports", container_index++);
+
+        if (ports && ports->child && (uint64_t)instances * workers > 1)
+            report(
+                check, path,
+                "not possible without a cluster: several pods would use the same port of this machine; run "
+                "one pod, with --set spec.jobInstances=1");
+    }
+}
+
 static void check_pod(const struct check *check, const cJSON *spec, bool may_first_lack)
 {
     check_children(check, spec, "");
@@ -245,6 +272,7 @@ void pod_support_check(const struct object *job, bool is_strict, struct strv *no
 
     check_pod(&check, json_at(job->doc, "spec/workers/template/spec"),
               launcher || json_at(job->doc, "spec/interactive"));
+    check_ports(&check, json_at(job->doc, "spec/workers/template/spec"));
     check.where = "spec.launcher.template.spec";
     if (json_at(launcher, "template/spec"))
         check_pod(&check, json_at(launcher, "template/spec"), true);

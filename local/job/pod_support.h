@@ -14,6 +14,8 @@ struct pod_support_row {
 
 extern const struct pod_support_row pod_support_rows[]; /* ends with path NULL */
 const char *pod_support_name(enum pod_support how);
+/* A line of the table that is printed at the start; owned by the caller. */
+char *pod_support_line(enum pod_support how, const char *what, const char *why);
 
 /* Checks the pods of a job. Problems: fields that are rejected, or unknown; with is_strict also those that
  * are not honoured. `notes` gets one line for each row that is approximated or ignored, once. */

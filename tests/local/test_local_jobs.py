@@ -1,8 +1,10 @@
 """Jobs that ipu-run runs to their end: what the operator decides, and what programs find."""
 
 import json
+import socket
+import subprocess
 
-from conftest import job
+from conftest import BUILD, job
 
 
 def environment(line_of_rank):
@@ -105,3 +107,35 @@ def test_the_output_of_a_long_line_and_of_a_last_line_without_end(run):
 
 def test_colour_is_for_terminals_alone(run):
     assert "\x1b" not in run(job("echo hello")).out
+
+
+def test_a_job_comes_from_standard_input(run):
+    done = subprocess.run([run.program, "--run-dir", run.folder / "run", "-"], input=json.dumps(job("echo hello")), capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, "[0.0] hello" in done.stdout) == (0, True), done.stderr
+
+
+def test_a_controller_that_exists_gets_its_ipus_back(run, tmp_path):
+    vipu = BUILD / "vipu"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen([vipu / "vipu-server", "--listen", f"127.0.0.1:{port}", "--storage", tmp_path / "vipu.db"],
+                              stderr=subprocess.PIPE, text=True)
+    try:
+        while "serving" not in server.stderr.readline():
+            pass
+        ask = [vipu / "vipu", "--api-host", "127.0.0.1", "--api-port", str(port), "list", "partitions", "--showjson"]
+        done = run(job(f"{' '.join(map(str, ask))}"), options=["--controller", f"127.0.0.1:{port}"])
+        assert done.code == 0, done.out + done.err
+        assert "p-hello-default-0" in "".join(done.lines)
+        assert "p-hello" not in subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def test_a_controller_that_does_not_answer_is_told(run):
+    done = run(job("true"), options=["--controller", "127.0.0.1:1", "--timeout", "2", "-o", "json"])
+    assert done.code == 1
+    assert "127.0.0.1:1" in done.err

@@ -25,7 +25,7 @@ ENVIRONMENT = ["PATH=/usr/local/bin:/usr/bin:/bin", "PYTHONUNBUFFERED=1"]
 
 
 def run() -> None:
-    _prepare()
+    prepare()
     run_checked("ipu-run", "env", *ENVIRONMENT, PROGRAM, "--run-dir", RUN, "--bind", f"{FILES}:/examples", example.FILE,
                 echo=True)
 
@@ -44,7 +44,8 @@ def kubernetes_being_built():
         process.wait()
 
 
-def _prepare() -> None:
+def prepare() -> None:
+    """Puts the files together; the first time, the data is downloaded."""
     FILES.mkdir(parents=True, exist_ok=True)
     for program in (REPOSITORY / "deploy" / "examples" / "digits").glob("*.py"):
         shutil.copy(program, FILES)
