@@ -28,6 +28,8 @@
 #define REQUEUE_MS (60 * 1000)
 #define PARTITION_FAILURE_MS (30 * 1000)
 #define MPI_NETWORK "lo"
+/* How long a V-IPU controller may take to remove the partitions of jobs that have no pods any more. */
+#define RELEASE_MS (60 * 1000)
 
 struct run_job {
     char *ns, *name, *uid;
@@ -52,7 +54,7 @@ struct run {
     size_t job_count;
     struct str hosts;
     char address[sizeof("127.255.255.254")];
-    struct loop_timer timeout, next;
+    struct loop_timer timeout, release, next;
     struct strv owners_gone; /* uids whose objects are to be removed */
     bool is_ending, is_interrupted, is_killed, has_timed_out;
 };
@@ -156,9 +158,24 @@ static void collect(struct run *run)
             delete_owned(run, kinds[k], uids.items[i]);
 }
 
+static void on_release_limit(struct loop_timer *timer)
+{
+    struct run *run = CONTAINER_OF(timer, struct run, release);
+
+    loop_timer_start(run->loop, &run->release, RELEASE_MS, on_release_limit);
+    if (node_pod_count(&run->node) > 0)
+        return;
+    (void)fputs(
+        "ipu-run: the V-IPU controller has not removed all partitions of the jobs; it may still have them\n",
+        stderr);
+    run->is_killed = true;
+    wake(run);
+}
+
 static void delete_jobs(struct run *run)
 {
     run->is_ending = true;
+    loop_timer_start(run->loop, &run->release, RELEASE_MS, on_release_limit);
     for (size_t i = 0; i < run->job_count; i++) {
         struct api_object *object = api_find(&run->api, "ipujobs", run->jobs[i].ns, run->jobs[i].name);
 
@@ -199,12 +216,14 @@ static void on_signal(void *ctx, int signum)
 static void on_timeout(struct loop_timer *timer)
 {
     struct run *run = CONTAINER_OF(timer, struct run, timeout);
+    AUTO(str) struct str limit = {0};
 
     if (run->is_ending)
         return;
     run->has_timed_out = true;
-    (void)fprintf(stderr, "ipu-run: deleting the job, which has not ended within %u seconds (--timeout)\n",
-                  (unsigned)run->options->timeout_s);
+    str_add_count(&limit, run->options->timeout_s, "second", NULL);
+    (void)fprintf(stderr, "ipu-run: deleting the job, which has not ended within %s (--timeout)\n",
+                  str_text(&limit));
     delete_jobs(run);
 }
 
@@ -378,6 +397,7 @@ static bool start(struct run *run, struct err *err)
 static void finish(struct run *run)
 {
     loop_timer_stop(&run->timeout);
+    loop_timer_stop(&run->release);
     loop_timer_stop(&run->next);
     reconciler_free(run->reconciler);
     if (run->events)

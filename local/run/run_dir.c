@@ -1,5 +1,6 @@
 #include "local/run/run_dir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,10 +34,27 @@ static bool make_dirs(const char *path, struct err *err)
     return make_dir(path, err);
 }
 
+/* Nobody's files are removed: a directory of a run has a lock, or is empty. */
+static bool is_of_a_run(const char *path, const char *lock_path)
+{
+    DIR *dir = opendir(path);
+    bool is_empty = true;
+
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir))
+        is_empty = is_empty && (str_eq(entry->d_name, ".") || str_eq(entry->d_name, ".."));
+    if (dir)
+        (void)closedir(dir);
+    return is_empty || access(lock_path, F_OK) == 0;
+}
+
 static bool lock(struct run_dir *dir, struct err *err)
 {
     AUTO(mem) char *path = mem_printf("%s/lock", dir->path);
 
+    if (!is_of_a_run(dir->path, path))
+        return err_set(err, ERR_EXISTS,
+                       "%s is not empty, and not the directory of a run; name another one with --run-dir",
+                       dir->path);
     dir->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (dir->lock < 0)
         return err_errno(err, errno, "cannot create %s", path);

@@ -49,6 +49,11 @@ class Result:
         return [line for line in self.out.splitlines() if line.startswith("[")]
 
     @property
+    def ranks(self):
+        """What mpirun's ranks wrote, without its tags, and without its own warning that a daemon was quicker than itself."""
+        return sorted(line.split(":", 1)[1] for line in self.lines if "plm:rsh: Warning: setpgid(" not in line)
+
+    @property
     def states(self):
         return re.findall(r"^ *[\d.]+ s  (\w+)", self.out, re.MULTILINE)
 

@@ -90,7 +90,7 @@ def test_two_runs_do_not_see_each_other(run):
     for process in processes:
         done = run.finish(process)
         assert done.code == 0, done.out + done.err
-        ports.append({line.split(":")[-1] for line in done.lines})
+        ports.append(set(done.ranks))
     assert [len(found) for found in ports] == [1, 1, 1]
     assert len(set.union(*ports)) == 3
 
@@ -101,6 +101,15 @@ def test_a_directory_in_use(run, prints):
     done = run(job("true"), dir=process.dir)
     assert done.code == 1
     assert "is in use by another ipu-run; name another directory with --run-dir" in done.err
+
+
+def test_a_directory_with_other_files_is_left_alone(run, tmp_path):
+    (tmp_path / "mine" / "logs").mkdir(parents=True)
+    (tmp_path / "mine" / "logs" / "precious").write_text("x")
+    done = run(job("true"), dir=tmp_path / "mine")
+    assert done.code == 1
+    assert "is not empty, and not the directory of a run" in done.err
+    assert (tmp_path / "mine" / "logs" / "precious").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

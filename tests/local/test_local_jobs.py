@@ -52,7 +52,7 @@ def test_a_launcher_starts_ranks_on_workers_by_mpirun(run):
     done = run(job("", workersPerJobInstance="4", ipus=8, container={"command": None},
                    launcher={"command": ["mpirun", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK on $(hostname)"]}))
     assert done.code == 0, done.out + done.err
-    assert sorted(line.split(":", 1)[1] for line in done.lines) == [f"rank {n} on hello-worker-{n}" for n in range(4)]
+    assert done.ranks == [f"rank {n} on hello-worker-{n}" for n in range(4)]
 
 
 def test_instances_run_side_by_side_on_partitions_of_their_own(run):
