@@ -169,7 +169,7 @@ static int run(const struct options *options, struct objects *objects, const str
     struct err err;
     int code = EXIT_FAILURE;
 
-    if (run_dir_open(&dir, path, &err)) {
+    if (sandbox_is_allowed(&err) && run_dir_open(&dir, path, &err)) {
         code = run_in(&dir, options, objects, binds, work_dir ? work_dir : "/");
         (void)fprintf(stderr, "ipu-run: logs and final state are in %s\n", dir.path);
     } else {

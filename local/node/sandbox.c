@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -57,6 +58,10 @@ static bool map_user(uid_t uid, gid_t gid, struct err *err)
            put_text("/proc/self/gid_map", gids, err);
 }
 
+#define ADVICE                                                                                               \
+    "this machine does not allow user namespaces, which ipu-run needs to mount a pod's volumes; allow them " \
+    "(user_namespaces(7)), or run it as root"
+
 static bool leave_machine(struct err *err)
 {
     const int own = CLONE_NEWNS | CLONE_NEWUTS;
@@ -65,12 +70,40 @@ static bool leave_machine(struct err *err)
 
     if (unshare(own) == 0) /* as root */
         return true;
-    if (unshare(CLONE_NEWUSER | own) == 0)
-        return map_user(uid, gid, err);
-    return err_errno(
-        err, errno,
-        "this machine does not allow user namespaces, which ipu-run needs to mount a pod's volumes; "
-        "see user_namespaces(7), or run it as root");
+    if (unshare(CLONE_NEWUSER | own) != 0)
+        return err_errno(err, errno, ADVICE);
+    return map_user(uid, gid, err);
+}
+
+static bool separate(struct err *err)
+{
+    if (!leave_machine(err))
+        return false;
+    /* Some systems let users create the namespace, and then no mounts in it. */
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 || err_errno(err, errno, ADVICE);
+}
+
+/* Tried in another process, because there is no way back. */
+bool sandbox_is_allowed(struct err *err)
+{
+    int result[2];
+    pid_t pid;
+    bool ok;
+
+    if (pipe2(result, O_CLOEXEC) != 0 || (pid = fork()) < 0)
+        return err_errno(err, errno, "cannot create a process");
+    if (pid == 0) {
+        struct err why = {0};
+
+        (void)separate(&why);
+        (void)!write(result[1], &why, sizeof(why));
+        _exit(0);
+    }
+    close(result[1]);
+    ok = read(result[0], err, sizeof(*err)) == sizeof(*err) && err->kind == ERR_NONE;
+    close(result[0]);
+    (void)waitpid(pid, NULL, 0);
+    return ok;
 }
 
 /* ---- the file system ---- */
@@ -246,10 +279,8 @@ bool sandbox_enter(const struct sandbox *sandbox, struct err *err)
     struct tree tree = {.root = sandbox->root};
     bool ok;
 
-    if (!leave_machine(err))
+    if (!separate(err))
         return false;
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        return err_errno(err, errno, "cannot separate the mounts");
     if (sethostname(sandbox->hostname, strlen(sandbox->hostname)) != 0)
         return err_errno(err, errno, "cannot set the host name");
     ok = build(&tree, sandbox, err) && turn_to(sandbox->root, err);

@@ -24,5 +24,7 @@ struct sandbox {
 void sandbox_add(struct sandbox *sandbox, const char *source, const char *target, bool read_only);
 void sandbox_release(struct sandbox *sandbox);
 DEFINE_AUTO(sandbox);
+/* Whether this machine lets its users have sandboxes; why not, and what to do. */
+MUST_USE bool sandbox_is_allowed(struct err *err);
 /* Moves this process, which has one thread, into the sandbox for good. */
 MUST_USE bool sandbox_enter(const struct sandbox *sandbox, struct err *err);

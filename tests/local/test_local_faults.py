@@ -121,6 +121,17 @@ def test_a_directory_that_is_read_only(run, tmp_path):
     assert re.search(r"cannot create .*below: Permission denied; name a writable directory with --run-dir", done.err)
 
 
+def test_a_machine_without_user_namespaces(run, tmp_path):
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(job("true")))
+    script = ("echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all "
+              f"{run.program} --run-dir {tmp_path}/run {file}")
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "this machine does not allow user namespaces" in done.stderr and "or run it as root" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_full_disk(run, tmp_path):
     """A log that cannot be written is told; the job goes on, and its output is shown."""
     small = tmp_path / "small"

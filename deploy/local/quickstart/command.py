@@ -90,7 +90,8 @@ def _up(chosen) -> None:
         run_checked("prerequisites", "deploy/prerequisites", *groups, echo=True)
     with stages.stage("Building the programs", "1 s, first run 1 min"):
         run_checked("configure", "cmake", "--preset", "release")
-        run_checked("build", "cmake", "--build", "--preset", "release", "--target", *PROGRAMS)
+        run_checked("build", "cmake", "--build", "--preset", "release", "--target",
+                    *(["ipu-run"] if chosen.local else PROGRAMS))
     if chosen.local:
         _run_without_cluster(stages)
         print(f"\nDone in {long_command.format_duration(begun)}: the job completed.\n\n{_next_locally()}")
