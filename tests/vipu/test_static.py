@@ -20,7 +20,7 @@ def test_no_loader_is_asked_for(name):
     read = subprocess.run(["readelf", "--program-headers", "--dynamic", "--wide", program(name)], capture_output=True, text=True,
                           check=True).stdout
     # A static program that is position-independent has a dynamic section, which names no library.
-    assert "INTERP" not in read and "(NEEDED)" not in read, f"{name} is dynamic: run deploy/static-cjson, configure anew"
+    assert "INTERP" not in read and "(NEEDED)" not in read, f"{name} is dynamic: run deploy/static-libraries, configure anew"
 
 
 @pytest.mark.skipif(is_sanitized(), reason="sanitizers' run times do not link statically")

@@ -42,7 +42,7 @@ def _linked(program: Path) -> set[str]:
     if not note.exists():
         return set()
     read = {os.path.normpath(word) for word in note.read_text().split() if word.startswith("/") and not word.endswith(":")}
-    # deploy/static-cjson makes this one of a package that has only the shared library.
+    # deploy/static-libraries makes this one of a package that has only the shared library.
     return {"/usr/include/cjson/cJSON.h" if Path(path).name == "libcjson.a" else path for path in read}
 
 
