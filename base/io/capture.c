@@ -34,7 +34,8 @@ static int spawn(const struct capture *capture, int out_fd, pid_t *ret)
     sigaddset(&usual, SIGPIPE);
     (void)posix_spawn_file_actions_init(&files);
     (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!capture->keeps_input)
+        (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&files, out_fd, STDOUT_FILENO);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &usual);

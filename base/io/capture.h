@@ -1,5 +1,5 @@
 /* Runs a program to its end and returns its output. It blocks the caller, so it is for command-line tools
- * and not for an event loop. The program has no input; its standard error is inherited. */
+ * and not for an event loop. Its standard error is inherited. */
 #pragma once
 
 #include <stddef.h>
@@ -12,6 +12,7 @@ struct capture {
     const char *program; /* found in PATH, unless it has a slash */
     char *const *argv;   /* ends with NULL, as envp */
     char *const *envp;
+    bool keeps_input; /* it reads the caller's; else it has none */
     int64_t limit_ms; /* it is killed after so many milliseconds */
     size_t max_bytes; /* it is killed if it prints more */
 };

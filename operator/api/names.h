@@ -19,6 +19,8 @@
 /* The one that was first written there. */
 #define ANNOTATION_FIRST_OPERATOR "graphcore.ai/first-operator"
 #define API_FIELD_MANAGER "ipu-operator"
+/* The value of spec.managedBy that selects this operator. */
+#define MANAGED_BY_US "graphcore.ai/ipu-operator"
 
 #define LABEL_JOB_NAME "graphcore.ai/job-name"
 #define LABEL_JOB_UID "graphcore.ai/job-uid"

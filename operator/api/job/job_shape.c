@@ -1,9 +1,6 @@
 #include "operator/api/job/job.h"
 #include "operator/api/names.h"
 
-/* The value of spec.managedBy that selects this operator. */
-#define MANAGED_BY_US "graphcore.ai/ipu-operator"
-
 uint32_t int_or_percent_of(const struct int_or_percent *share, uint32_t total, bool round_up)
 {
     uint64_t hundredths = (uint64_t)share->amount * total;

@@ -72,11 +72,18 @@ static const char *env_of(const struct client_config_options *options, const cha
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+static const char *pod_host(const struct client_config_options *options)
+{
+    return env_of(options, "KUBERNETES_SERVICE_HOST");
+}
+
 static bool load_home(const struct client_config_options *options, struct client_config *ret, struct err *err)
 {
     const char *home = env_of(options, "HOME");
     AUTO(mem) char *path = home != NULL ? mem_printf("%s/.kube/config", home) : NULL;
 
+    if ((path == NULL || access(path, F_OK) != 0) && pod_host(options) != NULL)
+        return load_pod(options, pod_host(options), ret, err);
     if (path == NULL || access(path, F_OK) != 0)
         return err_set(err, ERR_NOT_FOUND,
                        "no cluster configured: not running in a pod, KUBECONFIG is not set and "
@@ -86,11 +93,10 @@ static bool load_home(const struct client_config_options *options, struct client
 
 static bool load_any(const struct client_config_options *options, struct client_config *ret, struct err *err)
 {
-    const char *host = env_of(options, "KUBERNETES_SERVICE_HOST");
     const char *paths = options->kubeconfig;
 
-    if (paths == NULL && host != NULL)
-        return load_pod(options, host, ret, err);
+    if (paths == NULL && pod_host(options) != NULL && !options->is_personal)
+        return load_pod(options, pod_host(options), ret, err);
     if (paths == NULL)
         paths = env_of(options, "KUBECONFIG");
     if (paths != NULL)

@@ -7,7 +7,8 @@
 #include "operator/kube/auth/client_config.h"
 #include "operator/kube/auth/kubeconfig.h"
 
-/* options.kubeconfig, else in a pod the service account, else KUBECONFIG, else ~/.kube/config. Errors are
+/* options.kubeconfig, else in a pod the service account, else KUBECONFIG, else ~/.kube/config; for a person's
+ * tool the service account comes last, as with kubectl. Errors are
  * one line: file, line, mistake. ERR_NOT_FOUND if none of these exists, ERR_INVALID if one cannot be used. */
 MUST_USE bool client_config_load(const struct client_config_options *options, struct client_config *ret,
                                  struct err *err);

@@ -13,7 +13,7 @@ bool exec_credential_knows_version(const char *api_version)
            str_eq(api_version, "client.authentication.k8s.io/v1beta1");
 }
 
-char *exec_credential_request(const char *api_version, const cJSON *cluster)
+char *exec_credential_request(const char *api_version, const cJSON *cluster, bool is_interactive)
 {
     AUTO(json) cJSON *request = json_object();
     cJSON *spec;
@@ -21,7 +21,7 @@ char *exec_credential_request(const char *api_version, const cJSON *cluster)
     json_put_str(request, "kind", KIND);
     json_put_str(request, "apiVersion", api_version);
     spec = json_put_object(request, "spec");
-    json_put_bool(spec, "interactive", false);
+    json_put_bool(spec, "interactive", is_interactive);
     if (cluster)
         json_put_take(spec, "cluster", json_dup(cluster));
     return json_print(request);

@@ -16,9 +16,9 @@ struct exec_credential { /* owned; a token, or a certificate with its key, or bo
 };
 
 bool exec_credential_knows_version(const char *api_version);
-/* The text of KUBERNETES_EXEC_INFO, owned by the caller. cluster: description for the plugin, or NULL. The
- * plugin is not interactive. */
-char *exec_credential_request(const char *api_version, const cJSON *cluster);
+/* The text of KUBERNETES_EXEC_INFO, owned by the caller. cluster: description for the plugin, or NULL.
+ * is_interactive: the plugin may ask the user. */
+char *exec_credential_request(const char *api_version, const cJSON *cluster, bool is_interactive);
 MUST_USE bool exec_credential_parse(struct slice text, const char *api_version, struct exec_credential *ret,
                                     struct err *err);
 void exec_credential_release(struct exec_credential *exec_credential);

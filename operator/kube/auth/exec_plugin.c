@@ -8,6 +8,7 @@
 
 #define INFO "KUBERNETES_EXEC_INFO"
 #define LIMIT_MS 60000
+#define PERSON_LIMIT_MS 300000
 #define ANSWER_MAX_BYTES ((size_t)1024 * 1024)
 #define WORDS_MAX 1000u
 
@@ -15,6 +16,7 @@ struct exec_plugin {
     char *command, *api_version, *install_hint, *request;
     struct strv argv;
     struct strv env; /* NAME=VALUE, in place of what is inherited */
+    bool is_interactive;
 };
 
 void exec_plugin_free(struct exec_plugin *plugin)
@@ -32,7 +34,7 @@ void exec_plugin_free(struct exec_plugin *plugin)
 
 /* ---- from the kubeconfig ---- */
 
-static bool check(const cJSON *exec, struct err *err)
+static bool check(const cJSON *exec, bool may_ask, struct err *err)
 {
     const char *version = json_str(exec, "apiVersion", ""),
                *mode = json_str(exec, "interactiveMode", "IfAvailable");
@@ -43,11 +45,16 @@ static bool check(const cJSON *exec, struct err *err)
         return err_set(err, ERR_INVALID,
                        "exec.apiVersion must be client.authentication.k8s.io/v1 or v1beta1, got \"%s\"",
                        version);
-    if (str_eq(mode, "Always"))
+    if (str_eq(mode, "Always") && may_ask && !isatty(STDIN_FILENO))
+        return err_set(
+            err, ERR_INVALID,
+            "exec.interactiveMode is Always, but standard input is no terminal; use a token (kubectl "
+            "create token)");
+    if (str_eq(mode, "Always") && !may_ask)
         return err_set(err, ERR_INVALID,
                        "exec.interactiveMode Always is not supported: commands never prompt; use a token "
                        "(kubectl create token)");
-    if (!str_eq(mode, "Never") && !str_eq(mode, "IfAvailable"))
+    if (!str_eq(mode, "Never") && !str_eq(mode, "IfAvailable") && !str_eq(mode, "Always"))
         return err_set(err, ERR_INVALID,
                        "exec.interactiveMode must be Never, IfAvailable or Always, got \"%s\"", mode);
     return true;
@@ -84,18 +91,22 @@ static char *place(const char *command, const char *folder)
     return is_relative ? mem_printf("%s/%s", folder, command) : mem_strdup(command);
 }
 
-struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster,
+struct exec_plugin *exec_plugin_new(const cJSON *exec, const char *folder, const cJSON *cluster, bool may_ask,
                                     struct err *err)
 {
     struct exec_plugin *plugin = NEW(struct exec_plugin);
     bool wants_cluster = json_bool(exec, "provideClusterInfo", false);
+    bool may_prompt = !str_eq(json_str(exec, "interactiveMode", ""), "Never");
 
     plugin->command = place(json_str(exec, "command", ""), folder);
     plugin->api_version = mem_strdup(json_str(exec, "apiVersion", ""));
     plugin->install_hint = mem_strdup(json_str(exec, "installHint", ""));
-    plugin->request = exec_credential_request(plugin->api_version, wants_cluster ? cluster : NULL);
+    plugin->is_interactive = may_ask && may_prompt && isatty(STDIN_FILENO);
+    plugin->request =
+        exec_credential_request(plugin->api_version, wants_cluster ? cluster : NULL, plugin->is_interactive);
     strv_push(&plugin->argv, plugin->command);
-    if (check(exec, err) && take_words(exec, &plugin->argv, err) && take_variables(exec, &plugin->env, err))
+    if (check(exec, may_ask, err) && take_words(exec, &plugin->argv, err) &&
+        take_variables(exec, &plugin->env, err))
         return plugin;
     exec_plugin_free(plugin);
     return NULL;
@@ -148,7 +159,8 @@ bool exec_plugin_run(const struct exec_plugin *plugin, struct exec_credential *r
     if (!capture_run(&(struct capture){.program = plugin->command,
                                        .argv = strv_argv(&argv),
                                        .envp = strv_argv(&env),
-                                       .limit_ms = LIMIT_MS,
+                                       .keeps_input = plugin->is_interactive,
+                                       .limit_ms = plugin->is_interactive ? PERSON_LIMIT_MS : LIMIT_MS,
                                        .max_bytes = ANSWER_MAX_BYTES},
                      &printed, &status, err))
         return err->kind == ERR_NOT_FOUND ? hint(plugin, err) : false;

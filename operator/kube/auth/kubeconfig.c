@@ -236,8 +236,9 @@ static cJSON *describe_cluster(const struct place *cluster, const struct client_
 }
 
 /* The operator's lease would be lost while it waits. */
-static bool run_plugin(const struct place *user, const struct place *cluster, bool may_run,
-                       struct client_config *ret, struct err *err)
+static bool run_plugin(const struct place *user, const struct place *cluster,
+                       const struct client_config_options *options, struct client_config *ret,
+                       struct err *err)
 {
     const cJSON *exec = json_at(user->node, "exec");
     AUTO(json) cJSON *info = describe_cluster(cluster, ret);
@@ -246,23 +247,23 @@ static bool run_plugin(const struct place *user, const struct place *cluster, bo
     struct err why = {0};
     struct exec_plugin *plugin;
 
-    if (!may_run)
+    if (!options->may_run_plugins)
         return reject(user, exec, err,
                       "\"exec\" credentials are supported only by the subcommands of ipu-operator; use a "
                       "token (kubectl create token), a token file or a client certificate");
-    plugin = exec_plugin_new(exec, folder, info, &why);
+    plugin = exec_plugin_new(exec, folder, info, options->is_personal, &why);
     if (plugin == NULL)
         return reject(user, exec, err, why.msg);
     return credential_files_set_exec_plugin(ret, plugin, err);
 }
 
-static bool take_user(const struct place *user, const struct place *cluster, bool may_run,
-                      struct client_config *ret, struct err *err)
+static bool take_user(const struct place *user, const struct place *cluster,
+                      const struct client_config_options *options, struct client_config *ret, struct err *err)
 {
     if (!reject_plugins(user, err))
         return false;
     if (json_at(user->node, "exec") != NULL)
-        return run_plugin(user, cluster, may_run, ret, err);
+        return run_plugin(user, cluster, options, ret, err);
     if (!take_token(user, ret, err))
         return false;
     if (!take_pem(ret, user, "client-certificate", offsetof(struct client_config, cert_pem), &ret->cert_pem,
@@ -309,5 +310,5 @@ bool kubeconfig_load(const char *paths, const struct client_config_options *opti
     ret->origin = mem_printf("context %s of %s", context, chosen.file->path);
     return follow(&files, &chosen, "clusters", "cluster", &cluster, err) &&
            follow(&files, &chosen, "users", "user", &user, err) && take_cluster(&cluster, ret, err) &&
-           take_user(&user, &cluster, options->may_run_plugins, ret, err);
+           take_user(&user, &cluster, options, ret, err);
 }

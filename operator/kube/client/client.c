@@ -57,7 +57,7 @@ static void wait_turn(struct kube_call *call, int64_t left_ms);
 struct kube *kube_new(struct loop *loop, struct client_config *config, const struct kube_options *options,
                       struct err *err)
 {
-    struct transport *transport = transport_new(loop, config, options->program, err);
+    struct transport *transport = transport_new(loop, config, options, err);
     struct kube *kube;
 
     if (transport == NULL)
@@ -412,6 +412,11 @@ void kube_abort(struct kube *kube)
 struct loop *kube_loop(const struct kube *kube)
 {
     return kube->loop;
+}
+
+void kube_renew_credentials(struct kube *kube)
+{
+    transport_renew(kube->transport);
 }
 
 struct transport *kube_transport(const struct kube *kube)

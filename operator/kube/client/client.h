@@ -67,8 +67,9 @@ typedef void (*kube_done_fn)(void *ctx, struct kube_response *res);
 typedef bool (*kube_gate_fn)(void *ctx);
 
 struct kube_options {
-    const char *program; /* "ipu-operator": user agent and field manager prefix */
-    unsigned window;     /* 0: KUBE_WINDOW */
+    const char *program;        /* "ipu-operator": user agent and field manager prefix */
+    unsigned window;            /* 0: KUBE_WINDOW */
+    unsigned watch_connections; /* where a proxy speaks HTTP/1.1 only, each stream needs one; 0: 8 */
 };
 
 /* `identity` is borrowed and must outlive the client, which refreshes it (at least each minute, and after
@@ -92,6 +93,8 @@ void kube_cancel(struct kube_call *call); /* accepts NULL; the call must not hav
 void kube_abort(struct kube *kube);
 
 struct loop *kube_loop(const struct kube *kube);
+/* Reads the credentials again: a stream ended with 401. */
+void kube_renew_credentials(struct kube *kube);
 
 /* What was asked so far, for tests and metrics. Rows are per method and plural; borrowed until the next
  * kube_send. */

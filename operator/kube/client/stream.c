@@ -60,7 +60,7 @@ static char *stream_path(const struct stream_request *request)
 {
     AUTO(str) struct str path = {0};
 
-    kube_path_add(&path, request->resource, request->ns, NULL, NULL);
+    kube_path_add(&path, request->resource, request->ns, request->name, request->sub);
     for (size_t i = 0; i + 1 < request->query->count; i += 2) {
         str_addc(&path, i == 0 ? '?' : '&');
         http_add_escaped(&path, request->query->items[i]);
@@ -76,6 +76,7 @@ struct stream *stream_open(struct kube *kube, const struct stream_request *reque
     struct stream *stream = NEW(struct stream);
     struct http_request http = {
         .method = "GET",
+        .accept = request->sub != NULL ? "*/*" : NULL, /* a log is no JSON */
         .timeout_ms = request->timeout_ms,
         .on_head = on_head,
         .on_bytes = on_bytes,

@@ -1,5 +1,5 @@
-/* One long answer of the API server, read while it arrives: the request under a watch or a page of a list.
- * It does not retry: watch_step decides. Internal to operator/kube. */
+/* One long answer of the API server, read while it arrives: the request under a watch, a page of a list,
+ * or a log. It does not retry: watch_step, or who follows a log, decides. */
 #pragma once
 
 #include "operator/kube/client/client.h"
@@ -9,6 +9,7 @@ struct stream;
 struct stream_request {
     const struct kube_resource *resource;
     const char *ns;           /* NULL: all */
+    const char *name, *sub;   /* as in struct kube_request; NULL: the collection */
     const struct strv *query; /* key, value, key, value; borrowed */
     bool is_watch;            /* for the counters: WATCH or LIST */
     int64_t timeout_ms;

@@ -6,6 +6,7 @@
 
 #define REFRESH_MS ((int64_t)60000)
 #define REAP_MS ((int64_t)1000)
+#define WATCH_CONNECTIONS 8u
 
 /* Pools that were replaced and still have requests in flight. */
 struct retired {
@@ -17,6 +18,7 @@ struct transport {
     struct loop *loop;
     struct client_config *client_config;
     char *user_agent;
+    unsigned watch_connections;
     struct http_client *pools[KUBE_CLASS_COUNT];
     struct retired *retired;
     struct loop_timer reap;
@@ -35,8 +37,8 @@ static struct http_client *pool_new(const struct transport *transport, enum kube
         .server_name = config->server_name,
         .proxy_url = config->proxy_url,
         .insecure = config->insecure,
-        /* With HTTP/2 one is enough. Where a proxy speaks HTTP/1.1 only, each watch needs one for itself. */
-        .max_connections = class == KUBE_WATCH ? 8 : 2,
+        /* With HTTP/2 one is enough. */
+        .max_connections = class == KUBE_WATCH ? transport->watch_connections : 2,
     };
 
     return http_client_new(transport->loop, &options, err);
@@ -64,14 +66,16 @@ static bool pools_make(const struct transport *transport, struct http_client **r
     return true;
 }
 
-struct transport *transport_new(struct loop *loop, struct client_config *config, const char *program,
-                                struct err *err)
+struct transport *transport_new(struct loop *loop, struct client_config *config,
+                                const struct kube_options *options, struct err *err)
 {
     struct transport *transport = NEW(struct transport);
 
     transport->loop = loop;
     transport->client_config = config;
-    transport->user_agent = mem_printf("%s/%s", program, IPU_OPERATOR_VERSION);
+    transport->user_agent = mem_printf("%s/%s", options->program, IPU_OPERATOR_VERSION);
+    transport->watch_connections =
+        options->watch_connections > 0 ? options->watch_connections : WATCH_CONNECTIONS;
     transport->refreshed_ms = loop_now_ms(loop);
     if (config->insecure)
         log_warn("TLS verification of the API server is disabled (insecure-skip-tls-verify)",

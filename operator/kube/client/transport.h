@@ -9,8 +9,8 @@
 
 struct transport;
 
-MUST_USE struct transport *transport_new(struct loop *loop, struct client_config *config, const char *program,
-                                         struct err *err);
+MUST_USE struct transport *transport_new(struct loop *loop, struct client_config *config,
+                                         const struct kube_options *options, struct err *err);
 void transport_free(struct transport *transport);
 
 /* Sends; url and bearer_token of the request are filled in here. `path` starts with '/' and may hold a query.

@@ -1,8 +1,11 @@
 #include "operator/kube/auth/config_loader.h"
 #include "operator/kube/auth/credential_files.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
@@ -233,6 +236,29 @@ TEST(a_pod_knows_its_cluster)
     client_config_release(&config);
 }
 
+TEST(a_tool_of_a_person_prefers_the_kubeconfig_to_the_pod)
+{
+    AUTO(mem) char *dir = path_of("person-pod"), *home = path_of("person"), *kube = path_of("person/.kube");
+    struct client_config_options options = {.env = env, .pod_dir = dir, .is_personal = true};
+    struct client_config config;
+    struct err err = {0};
+
+    CHECK_INT_EQ(mkdir(dir, 0700) + mkdir(home, 0700) + mkdir(kube, 0700), 0);
+    write_file("person-pod/token", "t");
+    write_file("person-pod/ca.crt", "CA");
+    env_host = "10.96.0.1";
+    env_port = "443";
+    env_home = home;
+    CHECK_OK(client_config_load(&options, &config, &err), err);
+    CHECK_STR_EQ(config.token, "t");
+    client_config_release(&config);
+    write_file("person/.kube/config", CONFIG);
+    CHECK_OK(client_config_load(&options, &config, &err), err);
+    CHECK_HAS(config.origin, "person/.kube/config");
+    client_config_release(&config);
+    env_host = env_port = env_home = NULL;
+}
+
 /* ---- credential plugins ---- */
 
 #define V1 "client.authentication.k8s.io/v1"
@@ -245,6 +271,8 @@ static void write_plugin(const char *script)
 
     CHECK_OK(file_write(path, 0700, slice_of(text), &err), err);
 }
+
+static bool is_personal;
 
 /* What the script prints is its answer. */
 static bool load_with_plugin(const char *exec, struct client_config *ret, struct err *err)
@@ -260,7 +288,9 @@ static bool load_with_plugin(const char *exec, struct client_config *ret, struct
 
     write_file("config", text);
     return client_config_load(
-        &(struct client_config_options){.kubeconfig = path, .env = env, .may_run_plugins = true}, ret, err);
+        &(struct client_config_options){
+            .kubeconfig = path, .env = env, .may_run_plugins = true, .is_personal = is_personal},
+        ret, err);
 }
 
 #define EXEC "apiVersion: " V1 ", interactiveMode: Never, command: ./plugin"
@@ -326,6 +356,43 @@ TEST(a_plugin_gets_the_cluster_if_it_wants_it)
     check_told(EXEC ", provideClusterInfo: true",
                "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false,cluster:{server:https://"
                "10.0.0.1:6443,certificate-authority-data:Q0E=,config:{audience:us}}}}");
+}
+
+TEST(a_plugin_of_a_person_without_a_terminal_cannot_ask)
+{
+    struct client_config config;
+    struct err err = {0};
+    int input = dup(STDIN_FILENO), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    CHECK(null >= 0 && dup2(null, STDIN_FILENO) == STDIN_FILENO);
+    is_personal = true;
+    check_told("apiVersion: " V1 ", interactiveMode: IfAvailable, command: ./plugin",
+               "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false}}");
+    CHECK_ERR(
+        load_with_plugin("apiVersion: " V1 ", interactiveMode: Always, command: ./plugin", &config, &err),
+        err, ERR_INVALID);
+    CHECK_HAS(err.msg, "exec.interactiveMode is Always, but standard input is no terminal");
+    is_personal = false;
+    CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO);
+    (void)close(input);
+    (void)close(null);
+}
+
+TEST(a_plugin_of_a_person_may_ask_on_the_terminal)
+{
+    int input = dup(STDIN_FILENO), terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), peer = -1;
+
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    peer = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    CHECK(peer >= 0 && dup2(peer, STDIN_FILENO) == STDIN_FILENO);
+    is_personal = true;
+    check_told("apiVersion: " V1 ", interactiveMode: Always, command: ./plugin",
+               "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:true}}");
+    is_personal = false;
+    CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO);
+    (void)close(input);
+    (void)close(terminal);
+    (void)close(peer);
 }
 
 TEST(a_plugin_that_cannot_be_used_is_named)
