@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("base", "vipu", "popdist", "launcher", "operator", "local")
+MODULES = ("base", "vipu", "popdist", "launcher", "operator", "local", "kubectl")
 
 BESIDE_RECONCILE = ("operator/reconcile/decide/", "operator/api/", "operator/kube/", "operator/pool/", "vipu/", "base/")
 
@@ -59,6 +59,8 @@ MAY_INCLUDE = {
     "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/act/": ("operator/reconcile/act/", "operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/report/": ("operator/reconcile/report/", "operator/reconcile/state/", *BESIDE_RECONCILE),
+    "kubectl/": ("kubectl/", "operator/api/", "operator/kube/", "base/"),
+    "kubectl/core/": ("kubectl/core/", "operator/api/", "base/core/", "base/doc/"),
 }
 
 # How many circles of files a module still has. A number may only become smaller.

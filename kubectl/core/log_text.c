@@ -1,0 +1,164 @@
+#include "kubectl/core/log_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/utf8.h"
+#include "base/core/visible.h"
+
+void log_merge_add(struct log_merge *merge, const struct log_source *source, const struct log_line *line)
+{
+    struct log_entry *entry;
+
+    if (merge->count == merge->capacity) {
+        merge->capacity = merge->capacity ? merge->capacity * 2 : 64;
+        merge->entries = mem_grow(merge->entries, merge->capacity, sizeof(*merge->entries));
+    }
+    entry = &merge->entries[merge->count++];
+    *entry = (struct log_entry){.source = source,
+                                .text = line->text.len ? mem_dup(line->text.ptr, line->text.len) : NULL,
+                                .len = line->text.len,
+                                .time_ns = line->time_ns,
+                                .number = merge->number++,
+                                .is_continued = line->is_continued};
+    if (line->time.len)
+        memcpy(entry->time, line->time.ptr, line->time.len);
+    merge->bytes += line->text.len + sizeof(*entry);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct log_entry *a = left, *b = right;
+
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->number < b->number ? -1 : 1;
+}
+
+enum paint paint_of_rank(const char *rank)
+{
+    static const enum paint paints[] = {PAINT_GOOD, PAINT_WARNING, PAINT_FAINT, PAINT_NONE};
+
+    return paints[str_hash(rank) % COUNT_OF(paints)];
+}
+
+/* The bytes of an escape sequence (ECMA-48) or of a control character; *ret_keep: it is a color. */
+static size_t control_len(const char *at, size_t left, bool *ret_keep)
+{
+    size_t len = 2;
+
+    *ret_keep = false;
+    if (at[0] != '\x1b' || left < 2)
+        return 1;
+    if (at[1] == '[') {
+        while (len < left && ((at[len] >= '0' && at[len] <= '?') || (at[len] >= ' ' && at[len] <= '/')))
+            len++;
+        *ret_keep = len < left && at[len] == 'm';
+        return len < left ? len + 1 : len;
+    }
+    if (!at[1] ||
+        !strchr("]P^_X", at[1])) /* else a string that BEL or ST ends: a title, a link, the clipboard */
+        return len;
+    while (len < left && at[len] != '\a' && at[len] != '\x1b')
+        len++;
+    if (len < left && at[len] == '\x1b')
+        len += len + 1 < left && at[len + 1] == '\\';
+    return len < left ? len + 1 : len;
+}
+
+void terminal_add(struct str *out, struct slice text)
+{
+    bool has_color = false;
+
+    for (size_t at = 0; at < text.len;) {
+        size_t len = visible_len(text.ptr + at, text.len - at);
+        bool keep = true;
+
+        if (len == 0 && text.ptr[at] == '\t') {
+            len = 1;
+        } else if (len == 0) {
+            len = utf8_len(text.ptr + at, text.len - at);
+            len = len > 1 ? len : control_len(text.ptr + at, text.len - at, &keep);
+            keep = keep && text.ptr[at] == '\x1b';
+            has_color |= keep;
+        }
+        if (keep)
+            str_add(out, text.ptr + at, len);
+        at += len;
+    }
+    if (has_color)
+        str_adds(out, "\x1b[0m"); /* the next line is another program's */
+}
+
+/* What a progress bar shows at last. */
+static struct slice after_returns(struct slice text)
+{
+    const char *last;
+
+    while (text.len > 0 && text.ptr[text.len - 1] == '\r')
+        text.len--;
+    last = text.len ? memrchr(text.ptr, '\r', text.len) : NULL;
+    if (last) {
+        text.len -= (size_t)(last + 1 - text.ptr);
+        text.ptr = last + 1;
+    }
+    return text;
+}
+
+static void add_json(const struct log_entry *entry, struct str *out)
+{
+    AUTO(json) cJSON *object = json_object();
+    AUTO(str) struct str line = {.max = 8 * LOG_PIECE_MAX};
+    AUTO(mem) char *printed = NULL;
+
+    json_put_str(object, "rank", entry->source->rank);
+    json_put_str(object, "pod", entry->source->pod);
+    json_put_str(object, "time", entry->time[0] ? entry->time : NULL);
+    str_add_visible(&line, (struct slice){entry->text ? entry->text : "", entry->len}, VISIBLE_LINES);
+    json_put_str(object, "line", str_text(&line));
+    if (entry->is_continued)
+        json_put_bool(object, "continued", true);
+    printed = json_print(object);
+    str_adds(out, printed);
+}
+
+static void add_text(const struct log_entry *entry, struct log_format *format, struct str *out)
+{
+    AUTO(mem) char *rank = mem_printf("[%s]%s", entry->source->rank, entry->is_continued ? "+" : "");
+    size_t width = strlen(entry->source->rank);
+    struct slice text = {entry->text ? entry->text : "", entry->len};
+
+    format->rank_width = width > format->rank_width ? width : format->rank_width;
+    paint_add(out, &format->look, entry->source->paint, rank);
+    str_addf(out, "%*s", (int)(format->rank_width + 3 - strlen(rank)), "");
+    if (format->timestamps && entry->time[0])
+        str_addf(out, "%s ", entry->time);
+    if (format->is_terminal)
+        terminal_add(out, after_returns(text));
+    else
+        str_add(out, text.ptr, text.len);
+}
+
+void log_merge_flush(struct log_merge *merge, struct log_format *format, struct str *out)
+{
+    if (merge->count > 0)
+        qsort(merge->entries, merge->count, sizeof(*merge->entries), by_time);
+    for (size_t i = 0; i < merge->count; i++) {
+        if (format->json)
+            add_json(&merge->entries[i], out);
+        else
+            add_text(&merge->entries[i], format, out);
+        str_addc(out, '\n');
+        mem_free(merge->entries[i].text);
+    }
+    merge->count = merge->bytes = 0;
+}
+
+void log_merge_release(struct log_merge *merge)
+{
+    for (size_t i = 0; i < merge->count; i++)
+        mem_free(merge->entries[i].text);
+    mem_free(merge->entries);
+    *merge = (struct log_merge){0};
+}

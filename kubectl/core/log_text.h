@@ -1,0 +1,48 @@
+/* Lines of several logs in one output: in the order of their times as far as they are collected, each behind
+ * its rank. Pure. */
+#pragma once
+
+#include "kubectl/core/log_reader.h"
+#include "kubectl/core/table.h"
+
+/* A rank's log, borrowed. */
+struct log_source {
+    const char *rank, *pod;
+    enum paint paint;
+};
+
+struct log_format {
+    struct look look;
+    bool is_terminal; /* control sequences other than colors are dropped, and of "\r" progress the last is
+                         kept */
+    bool timestamps, json;
+    size_t rank_width; /* of the longest rank so far */
+};
+
+struct log_entry {
+    const struct log_source *source;
+    char *text;
+    size_t len;
+    char time[LOG_TIME_MAX];
+    int64_t time_ns;
+    uint64_t number; /* of arrival */
+    bool is_continued;
+};
+
+struct log_merge {
+    struct log_entry *entries;
+    size_t count, capacity;
+    size_t bytes;
+    uint64_t number;
+};
+
+void log_merge_add(struct log_merge *merge, const struct log_source *source, const struct log_line *line);
+/* Moves all that is collected to out, the oldest first. out may get `full`: give it a sufficient limit. */
+void log_merge_flush(struct log_merge *merge, struct log_format *format, struct str *out);
+void log_merge_release(struct log_merge *merge);
+
+/* The same color for the same rank. */
+enum paint paint_of_rank(const char *rank);
+/* Text from a container as a terminal may get it: colors (SGR) stay, other control sequences and characters
+ * are dropped. */
+void terminal_add(struct str *out, struct slice text);

@@ -1,0 +1,169 @@
+#include "kubectl/shell/session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/core/visible.h"
+#include "operator/kube/auth/config_loader.h"
+
+void complain(const char *fmt, ...)
+{
+    AUTO(mem) char *text = NULL;
+    AUTO(mem) char *shown = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    text = mem_vprintf(fmt, args);
+    va_end(args);
+    shown = visible_new(text, VISIBLE_LINE);
+    (void)fprintf(stderr, "kubectl ipu: %s\n", shown);
+}
+
+int session_complain(const struct session *session, const struct err *err)
+{
+    const char *origin = session->config.origin;
+
+    if (err->code == 401)
+        complain("the API server rejects the credentials of %s; log in again, or choose another --context",
+                 origin);
+    else if (err->code == 403)
+        complain("%s; ask an admin for the permission, or choose another namespace", err->msg);
+    else if (err->code >= 400 && err->code < 600)
+        complain("%s", err->msg);
+    else
+        complain("cannot reach the API server %s of %s: %s", session->config.server, origin, err->msg);
+    return STATUS_FAILED;
+}
+
+bool print_out(const char *bytes, size_t len)
+{
+    return fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0;
+}
+
+int64_t now_seconds(void)
+{
+    return loop_unix_micros() / 1000000;
+}
+
+/* ---- requests ---- */
+
+static void on_answer(void *ctx, struct kube_response *res)
+{
+    struct fetch *fetch = ctx;
+
+    if (res->err.kind == ERR_NONE)
+        fetch->body = res->body ? TAKE(res->body) : json_object();
+    else
+        err_set_code(&fetch->err, res->err.kind, res->err.code, "%s",
+                     res->message[0] ? res->message : res->err.msg);
+    json_make_visible(fetch->body, VISIBLE_LINES);
+    if (--*fetch->open == 0)
+        loop_stop(fetch->session->loop);
+}
+
+void session_fetch(struct session *session, struct fetch *fetches, size_t count)
+{
+    unsigned open = (unsigned)count;
+
+    for (size_t i = 0; i < count; i++) {
+        fetches[i].session = session;
+        fetches[i].open = &open;
+        kube_send(session->kube, &fetches[i].request, on_answer, &fetches[i]);
+    }
+    if (count > 0)
+        loop_run(session->loop);
+}
+
+cJSON *session_get(struct session *session, const struct kube_request *request, struct err *err)
+{
+    struct fetch fetch = {.request = *request};
+
+    session_fetch(session, &fetch, 1);
+    if (!fetch.body)
+        *err = fetch.err;
+    return fetch.body;
+}
+
+bool session_fetch_rest(struct session *session, struct fetch *list, struct err *err)
+{
+    AUTO(mem) char *more = mem_strdup(json_str(list->body, "metadata/continue", ""));
+    const char *const *query = list->request.query;
+    cJSON *items = json_at_mut(list->body, "items");
+
+    while (more && *more && items) {
+        const char *next[16] = {"continue", more};
+        struct kube_request request = list->request;
+        AUTO(json) cJSON *page = NULL;
+
+        for (size_t i = 0; query && query[i] && i + 3 < COUNT_OF(next); i++)
+            next[i + 2] = query[i];
+        request.query = next;
+        page = session_get(session, &request, err);
+        if (!page)
+            return false;
+        while (json_at(page, "items") && json_at(page, "items")->child)
+            json_push_take(items, cJSON_DetachItemViaPointer(json_at_mut(page, "items"),
+                                                             json_at_mut(page, "items")->child));
+        mem_set_str(&more, json_str(page, "metadata/continue", ""));
+    }
+    return true;
+}
+
+/* ---- the terminal ---- */
+
+static size_t terminal_width(env_fn env)
+{
+    struct winsize size = {0};
+    uint32_t columns = 80;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    (void)parse_u32(env("COLUMNS"), 1, 10000, &columns);
+    return columns;
+}
+
+/* kubectl looks whether NO_COLOR is there, whatever its value. */
+static bool wants_colors(const struct options *options, bool is_terminal, env_fn env)
+{
+    if (options->color != COLOR_AUTO)
+        return options->color == COLOR_ALWAYS;
+    return is_terminal && !env("NO_COLOR") && !str_eq(env("TERM"), "dumb");
+}
+
+/* ---- the whole ---- */
+
+int session_run(const struct options *options, const struct strv *words, env_fn env, verb_fn verb)
+{
+    struct session session = {.options = options, .words = words, .is_terminal = isatty(STDOUT_FILENO)};
+    struct err err = {0};
+    int status = STATUS_FAILED;
+
+    session.look.colors = wants_colors(options, session.is_terminal, env);
+    session.look.width = session.is_terminal ? terminal_width(env) : 0;
+    if (client_config_load(&(struct client_config_options){.kubeconfig = options->kubeconfig,
+                                                           .context = options->context,
+                                                           .is_personal = true,
+                                                           .may_run_plugins = true,
+                                                           .env = env},
+                           &session.config, &err)) {
+        session.ns = options->ns ? options->ns : session.config.ns;
+        session.loop = loop_new();
+        session.kube = kube_new(
+            session.loop, &session.config,
+            &(struct kube_options){.program = "kubectl-ipu", .watch_connections = options->max_streams + 2},
+            &err);
+        if (session.kube) {
+            status = verb(&session);
+            kube_free(session.kube);
+        }
+        loop_free(session.loop);
+    }
+    if (err.kind != ERR_NONE)
+        complain("%s", err.msg);
+    client_config_release(&session.config);
+    return status;
+}

@@ -1,0 +1,75 @@
+#include "kubectl/core/jobs.h"
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "lib/check.h"
+
+static cJSON *parsed(const char *text)
+{
+    AUTO(mem) char *json = mem_strdup(text);
+    struct err err = {0};
+    cJSON *made;
+
+    for (char *at = json; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    made = json_parse(slice_of(json), &err);
+    CHECK_OK(made, err);
+    return made;
+}
+
+static char *table(cJSON *(*report)(const cJSON *), const struct column *columns, const char *jobs_text,
+                   bool wide)
+{
+    AUTO(json) cJSON *jobs = parsed(jobs_text);
+    AUTO(json) cJSON *made = report(jobs);
+    struct str out = {0};
+    int64_t now_s = 0;
+
+    CHECK(timefmt_parse_rfc3339("2026-11-26T12:00:00Z", &now_s));
+    table_add(&out, columns, json_at(made, "items"), &(struct look){0},
+              &(struct table_options){.wide = wide, .now_s = now_s});
+    return str_take(&out);
+}
+
+#define WAITS(name, created, queue)                                                                          \
+    "{'metadata':{'namespace':'ml','name':'" name "','creationTimestamp':'" created "'},'spec':{'workers':{" \
+    "'template':{'spec':{'priorityClassName':'high'}}}},'status':{'launcherStatus':'Pending','reason':'"     \
+    "Queued',"                                                                                               \
+    "'queue':{'controller':'c:1','ipus':64" queue "}}}"
+
+TEST(the_queue_is_in_its_order)
+{
+    AUTO(mem)
+    char *text =
+        table(queue_report, queue_columns,
+              "[" WAITS("later", "2026-11-26T11:00:00Z", "") "," WAITS(
+                  "early", "2026-11-26T10:00:00Z",
+                  "") "," WAITS("second", "2026-11-26T11:46:00Z",
+                                ",'position':2") "," WAITS("first", "2026-11-26T11:46:00Z",
+                                                           ",'position':1") ",{'metadata':{'name':'runs'}}]",
+              false);
+
+    CHECK_STR_EQ(text, "PLACE   NAMESPACE   NAME     IPUS   PRIORITY   WAITS   WHY\n"
+                       "1       ml          first    64     high       14m     Queued\n"
+                       "2       ml          second   64     high       14m     Queued\n"
+                       "-       ml          early    64     high       120m    Queued\n"
+                       "-       ml          later    64     high       60m     Queued\n");
+}
+
+TEST(jobs_that_hold_ipus_are_listed_by_their_number)
+{
+    AUTO(mem)
+    char *text = table(
+        top_report, top_columns,
+        "[{'metadata':{'namespace':'ml','name':'small'},'status':{'launcherStatus':'Running','partitions':[{"
+        "'id':'p','ipus':4,'controller':'c:1'}],'currentReplicas':1,'desiredReplicas':1,'startTime':"
+        "'2026-11-26T11:59:00Z','workersStatus':{'active':2},'partitionCounts':{'total':1}}},"
+        "{'metadata':{'namespace':'ml','name':'many'},'status':{'launcherStatus':'Starting','partitions':[{"
+        "'id':'a','ipus':2},{'id':'b','ipus':2}],'partitionCounts':{'total':20},'restartCount':3}},"
+        "{'metadata':{'namespace':'ml','name':'none'},'status':{'launcherStatus':'Pending'}}]",
+        false);
+
+    CHECK_STR_EQ(text, "NAMESPACE   NAME    STATUS     IPUS   INSTANCES   PODS   RESTARTS   RUNS\n"
+                       "ml          many    Starting   40     0/0         0      3          -\n"
+                       "ml          small   Running    4      1/1         2      0          60s\n");
+}

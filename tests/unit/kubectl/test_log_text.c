@@ -1,0 +1,95 @@
+#include "kubectl/core/log_text.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+TEST(a_terminal_gets_colors_and_nothing_else_that_steers_it)
+{
+    const struct {
+        struct slice text;
+        const char *want;
+    } rows[] = {
+        {SLICE_LIT("plain\ttext"), "plain\ttext"},
+        {SLICE_LIT("\x1b[31mred\x1b[0m"), "\x1b[31mred\x1b[0m\x1b[0m"},
+        {SLICE_LIT("a\x1b[2Jb"), "ab"},
+        {SLICE_LIT("a\x1b[?1049hb"), "ab"},
+        {SLICE_LIT("a\x1b]0;title\ab"), "ab"},
+        {SLICE_LIT("a\x1b]52;c;cGFzdGU=\x1b\\b"), "ab"},
+        {SLICE_LIT("a\x1b]8;;http://evil"), "a"},
+        {SLICE_LIT("a\x1b"
+                   "c\0b\x7f"),
+         "ab"},
+        {SLICE_LIT("a\0b"), "ab"},
+        {SLICE_LIT("a\x1b\0b"), "ab"},
+        {SLICE_LIT("a\xc2\x9b"
+                   "2Jb"),
+         "a2Jb"},
+        {SLICE_LIT("a\xff"
+                   "b"),
+         "ab"},
+        {SLICE_LIT("a\x1b"), "a"},
+        {SLICE_LIT("a\x1b[3"), "a"},
+        {SLICE_LIT("\xc3\xa4"), "\xc3\xa4"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(str) struct str out = {0};
+
+        terminal_add(&out, row->text);
+        CHECK_STR_EQ(str_text(&out), row->want);
+    }
+}
+
+static const struct log_source FIRST = {"0.3", "job-worker-3", PAINT_NONE},
+                               OTHER = {"0.11", "job-worker-11", PAINT_NONE};
+
+static void add(struct log_merge *merge, const struct log_source *source, const char *text, int64_t time_ns)
+{
+    log_merge_add(merge, source,
+                  &(struct log_line){
+                      .text = slice_of(text), .time = SLICE_LIT("2026-11-26T17:20:43Z"), .time_ns = time_ns});
+}
+
+TEST(lines_are_in_the_order_of_their_times)
+{
+    struct log_merge merge = {0};
+    struct log_format format = {.rank_width = 4};
+    AUTO(str) struct str out = {0};
+
+    add(&merge, &FIRST, "second", 20);
+    add(&merge, &FIRST, "fourth", 30);
+    add(&merge, &OTHER, "first", 10);
+    add(&merge, &OTHER, "third", 20);
+    log_merge_flush(&merge, &format, &out);
+    CHECK_STR_EQ(str_text(&out), "[0.11] first\n[0.3]  second\n[0.11] third\n[0.3]  fourth\n");
+    log_merge_release(&merge);
+}
+
+TEST(a_progress_bar_on_a_terminal_is_its_last_state)
+{
+    struct log_merge merge = {0};
+    struct log_format terminal = {.is_terminal = true}, pipe = {.timestamps = true};
+    AUTO(str) struct str out = {0};
+
+    add(&merge, &FIRST, "10%\r20%\r", 1);
+    log_merge_flush(&merge, &terminal, &out);
+    add(&merge, &FIRST, "10%\r20%", 1);
+    log_merge_flush(&merge, &pipe, &out);
+    CHECK_STR_EQ(str_text(&out), "[0.3] 20%\n[0.3] 2026-11-26T17:20:43Z 10%\r20%\n");
+    log_merge_release(&merge);
+}
+
+TEST(json_shows_any_byte)
+{
+    struct log_merge merge = {0};
+    struct log_format format = {.json = true};
+    AUTO(str) struct str out = {0};
+
+    log_merge_add(&merge, &FIRST, &(struct log_line){.text = SLICE_LIT("a\0\x1b\xff\"")});
+    log_merge_flush(&merge, &format, &out);
+    CHECK_STR_EQ(str_text(&out),
+                 "{\"rank\":\"0.3\",\"pod\":\"job-worker-3\",\"line\":\"a\\\\x00\\\\x1b\\\\xff\\\"\"}\n");
+    log_merge_release(&merge);
+}

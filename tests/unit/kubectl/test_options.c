@@ -1,0 +1,86 @@
+#include "kubectl/core/options.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+TEST(durations_are_those_of_kubectl)
+{
+    static const struct {
+        const char *text;
+        int64_t want; /* 0: invalid */
+    } rows[] = {
+        {"90", 90}, {"90s", 90}, {"10m", 600}, {"1h30m", 5400}, {"2d", 172800},
+        {"", 0},    {"m", 0},    {"-1s", 0},   {"1x", 0},       {"0s", 0},
+    };
+
+    CHECK_ROWS (row, rows) {
+        int64_t seconds = 0;
+
+        CHECK_INT_EQ(duration_parse(row->text, &seconds), row->want > 0);
+        CHECK_INT_EQ(seconds, row->want);
+    }
+}
+
+static void complete(const char *typed, struct str *out, enum completed_names *ret_names)
+{
+    AUTO(strv) struct strv words = {0};
+    AUTO(mem) char *copy = mem_strdup(typed);
+    const char *last = "";
+
+    strv_split(copy, ' ', &words);
+    if (str_has_suffix(typed, " ") || !*typed)
+        strv_push(&words, "");
+    str_clear(out);
+    verbs_complete(&words, out);
+    *ret_names = verbs_completed_names(&words, &last);
+}
+
+TEST(completion_offers_what_may_follow)
+{
+    static const struct {
+        const char *typed, *has;
+        enum completed_names names;
+    } rows[] = {
+        {"", "why\t", NAMES_NONE},
+        {"wh", "why\t", NAMES_NONE},
+        {"why ", "", NAMES_JOBS},
+        {"why job ", "", NAMES_NONE},
+        {"suspend job ", "", NAMES_JOBS},
+        {"why -n ", "", NAMES_NAMESPACES},
+        {"why --namespace ml ", "", NAMES_JOBS},
+        {"logs -f ", "", NAMES_JOBS},
+        {"logs --max-s", "--max-streams\t", NAMES_NONE},
+        {"queue ", "", NAMES_NONE},
+        {"queue -o ", "wide\t\n", NAMES_NONE},
+        {"nonsense ", "", NAMES_NONE},
+    };
+    AUTO(str) struct str out = {0};
+    enum completed_names names;
+
+    CHECK_ROWS (row, rows) {
+        complete(row->typed, &out, &names);
+        CHECK_HAS(str_text(&out), row->has);
+        CHECK_INT_EQ(names, row->names);
+    }
+}
+
+TEST(words_of_a_verb_are_counted)
+{
+    static const struct {
+        const char *verb, *words, *problem;
+    } rows[] = {
+        {"why", "", "missing name of the job; see kubectl ipu why --help"},
+        {"why", "a b", "unexpected argument \"b\"; see kubectl ipu why --help"},
+        {"queue", "a", "unexpected argument \"a\"; see kubectl ipu queue --help"},
+        {"suspend", "a b c", NULL},
+        {"release", "a p-1 p-2", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(strv) struct strv words = {0}, problems = {0};
+
+        strv_split(row->words, ' ', &words);
+        verb_check_words(verb_find(row->verb), &words, &problems);
+        CHECK_STR_EQ(problems.count ? problems.items[0] : NULL, row->problem);
+    }
+}
