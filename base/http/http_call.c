@@ -26,6 +26,7 @@ void http_settings_init(struct http_settings *settings, const struct http_client
         .key_pem = mem_strdup(options->key_pem),
         .server_name = mem_strdup(options->server_name),
         .proxy_url = mem_strdup(options->proxy_url),
+        .env_proxy = options->env_proxy,
         .insecure = options->insecure,
     };
 }
@@ -215,8 +216,10 @@ static void set_transport(CURL *easy, const struct http_settings *settings)
     SET(easy, CURLOPT_TCP_KEEPIDLE, 2L);
     SET(easy, CURLOPT_TCP_KEEPINTVL, 2L);
     SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-    SET(easy, CURLOPT_PROXY, settings->proxy_url ? settings->proxy_url : "");
-    SET(easy, CURLOPT_NOPROXY, "");
+    if (settings->proxy_url || !settings->env_proxy) { /* else libcurl asks the environment */
+        SET(easy, CURLOPT_PROXY, settings->proxy_url ? settings->proxy_url : "");
+        SET(easy, CURLOPT_NOPROXY, "");
+    }
     SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(easy, CURLOPT_USERAGENT, settings->user_agent);
     set_blob(easy, CURLOPT_CAINFO_BLOB, settings->ca_pem);

@@ -15,6 +15,7 @@ struct http_settings {
     char *key_pem;
     char *server_name;
     char *proxy_url;
+    bool env_proxy;
     bool insecure;
 };
 

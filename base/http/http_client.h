@@ -24,7 +24,8 @@ struct http_client_options {
     const char *cert_pem; /* client certificate and key, or NULL */
     const char *key_pem;
     const char *server_name;  /* name for verification and SNI instead of the URL's host, or NULL */
-    const char *proxy_url;    /* NULL: none; the environment's proxies are not used */
+    const char *proxy_url;    /* NULL: none */
+    bool env_proxy;           /* without proxy_url, those of the environment: HTTPS_PROXY, NO_PROXY */
     bool insecure;            /* do not verify the peer: kubeconfig's insecure-skip-tls-verify */
     unsigned max_connections; /* to one host; 0 means 2 */
 };

@@ -15,7 +15,8 @@ struct client_config {
     char *token;       /* NULL: none */
     char *server_name; /* tls-server-name, or NULL */
     char *proxy_url;
-    char *ns;     /* the context's or the pod's namespace; "default" when none is given */
+    bool env_proxy; /* without proxy_url, the environment's */
+    char *ns;       /* the context's or the pod's namespace; "default" when none is given */
     char *origin; /* "context kind-dev of /home/x/.kube/config" or "the pod's service account", for the log */
     bool insecure; /* insecure-skip-tls-verify: say so in the log */
     unsigned generation;

@@ -104,6 +104,19 @@ static bool load_any(const struct client_config_options *options, struct client_
     return load_home(options, ret, err);
 }
 
+/* kubectl uses no proxy for this machine, whatever the environment says. */
+static bool is_local(const char *server)
+{
+    static const char *const hosts[] = {"localhost", "127.", "[::1]"};
+    const char *host = strstr(server, "://");
+
+    for (size_t i = 0; host && i < COUNT_OF(hosts); i++) {
+        if (str_has_prefix(host + 3, hosts[i]))
+            return true;
+    }
+    return false;
+}
+
 bool client_config_load(const struct client_config_options *options, struct client_config *ret,
                         struct err *err)
 {
@@ -113,6 +126,7 @@ bool client_config_load(const struct client_config_options *options, struct clie
         client_config_release(&found);
         return false;
     }
+    found.env_proxy = options->is_personal && !is_local(found.server);
     *ret = found;
     return true;
 }

@@ -14,9 +14,10 @@ struct client_config_options {
     const char *context;      /* NULL: current-context */
     client_config_env_fn env; /* getenv of the program */
     bool may_run_plugins;     /* the caller has nothing to miss while it waits for another program */
-    bool is_personal;    /* a person's tool: a kubeconfig precedes the pod's account, as with kubectl, and
-                            plugins may ask on the terminal */
-    const char *pod_dir; /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
+    bool is_personal;         /* a person's tool, which does as kubectl: a kubeconfig precedes the pod's
+                                 account, plugins may ask on the terminal, and the environment may name a
+                                 proxy */
+    const char *pod_dir;      /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
 };
 
 /* paths: one, or several joined by ':'. Of several, files that do not exist are left out. On failure ret may

@@ -36,6 +36,7 @@ static struct http_client *pool_new(const struct transport *transport, enum kube
         .key_pem = config->key_pem,
         .server_name = config->server_name,
         .proxy_url = config->proxy_url,
+        .env_proxy = config->env_proxy,
         .insecure = config->insecure,
         /* With HTTP/2 one is enough. */
         .max_connections = class == KUBE_WATCH ? transport->watch_connections : 2,

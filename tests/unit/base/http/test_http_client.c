@@ -900,6 +900,22 @@ TEST_F(bench, b, the_environment_names_no_proxy_for_us)
     CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
 }
 
+TEST_F(bench, b, the_environment_may_name_a_proxy_if_the_options_let_it)
+{
+    struct err err;
+
+    bench_open(b, echo);
+    AUTO(mem) char *proxy = mem_printf("http://127.0.0.1:%u", b->peer.port);
+    CHECK(setenv("http_proxy", proxy, 1) == 0);
+    http_client_free(b->http);
+    b->http = http_client_new(b->loop,
+                              &(struct http_client_options){.user_agent = "test/1", .env_proxy = true}, &err);
+    CHECK_OK(b->http != NULL, err);
+    bench_ask(b, (struct http_request){.url = "http://far.example/x"});
+    CHECK(unsetenv("http_proxy") == 0);
+    CHECK_HAS(str_text(&b->x.body), "GET http://far.example/x HTTP/1.1");
+}
+
 TEST_F(bench, b, the_proxy_of_the_options_sees_the_whole_url)
 {
     struct err err;

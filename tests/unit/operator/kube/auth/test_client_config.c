@@ -255,6 +255,7 @@ TEST(a_tool_of_a_person_prefers_the_kubeconfig_to_the_pod)
     write_file("person/.kube/config", CONFIG);
     CHECK_OK(client_config_load(&options, &config, &err), err);
     CHECK_HAS(config.origin, "person/.kube/config");
+    CHECK(config.env_proxy);
     client_config_release(&config);
     env_host = env_port = env_home = NULL;
 }
