@@ -123,15 +123,14 @@ static void add_json(const struct log_entry *entry, struct str *out)
     str_adds(out, printed);
 }
 
-static void add_text(const struct log_entry *entry, struct log_format *format, struct str *out)
+static void add_text(const struct log_entry *entry, const struct log_format *format, struct str *out)
 {
     AUTO(mem) char *rank = mem_printf("[%s]%s", entry->source->rank, entry->is_continued ? "+" : "");
-    size_t width = strlen(entry->source->rank);
     struct slice text = {entry->text ? entry->text : "", entry->len};
 
-    format->rank_width = width > format->rank_width ? width : format->rank_width;
     paint_add(out, &format->look, entry->source->paint, rank);
-    str_addf(out, "%*s", (int)(format->rank_width + 3 - strlen(rank)), "");
+    str_addf(out, "%*s",
+             (int)(format->rank_width + 3 > strlen(rank) ? format->rank_width + 3 - strlen(rank) : 1), "");
     if (format->timestamps && entry->time[0])
         str_addf(out, "%s ", entry->time);
     if (format->is_terminal)
@@ -140,7 +139,7 @@ static void add_text(const struct log_entry *entry, struct log_format *format, s
         str_add(out, text.ptr, text.len);
 }
 
-void log_merge_flush(struct log_merge *merge, struct log_format *format, struct str *out)
+void log_merge_flush(struct log_merge *merge, const struct log_format *format, struct str *out)
 {
     if (merge->count > 0)
         qsort(merge->entries, merge->count, sizeof(*merge->entries), by_time);

@@ -16,7 +16,7 @@ struct log_format {
     bool is_terminal; /* control sequences other than colors are dropped, and of "\r" progress the last is
                          kept */
     bool timestamps, json;
-    size_t rank_width; /* of the longest rank so far */
+    size_t rank_width; /* of the longest rank */
 };
 
 struct log_entry {
@@ -38,7 +38,7 @@ struct log_merge {
 
 void log_merge_add(struct log_merge *merge, const struct log_source *source, const struct log_line *line);
 /* Moves all that is collected to out, the oldest first. out may get `full`: give it a sufficient limit. */
-void log_merge_flush(struct log_merge *merge, struct log_format *format, struct str *out);
+void log_merge_flush(struct log_merge *merge, const struct log_format *format, struct str *out);
 void log_merge_release(struct log_merge *merge);
 
 /* The same color for the same rank. */

@@ -23,9 +23,10 @@ static void offer_names(struct session *session, enum completed_names names, con
 
     JSON_EACH (item, json_at(list, "items")) {
         const char *name = json_str(item, "metadata/name", "");
+        const char *status = json_str(item, "status/launcherStatus", "");
 
         if (str_has_prefix(name, typed))
-            (void)printf("%s\t%s\n", name, json_str(item, "status/launcherStatus", ""));
+            (void)printf("%s%s%s\n", name, *status ? "\t" : "", status);
     }
 }
 

@@ -37,6 +37,33 @@ bool log_stream_has_log(const struct log_streams *common, const cJSON *pod)
     return json_at(state, "running") || json_at(state, "terminated/containerID");
 }
 
+static void on_line(void *ctx, const struct log_line *line)
+{
+    struct log_stream *stream = ctx;
+
+    log_merge_add(stream->common->merge, &stream->source, line);
+}
+
+/* What follows a pod that is gone is the job's affair, not a failure of reading. */
+static void end(struct log_stream *stream, const struct err *err)
+{
+    log_reader_end(&stream->reader, on_line, stream);
+    stream->has_ended = true;
+    stream->err = stream->is_gone ? (struct err){0} : *err;
+    stream->common->on_lines(stream->common->ctx);
+    stream->common->on_state(stream->common->ctx);
+}
+
+void log_stream_note(struct log_stream *stream, const cJSON *pod)
+{
+    stream->is_complete |= json_at(state_of(stream->common, pod), "terminated") != NULL;
+    stream->is_gone |= pod == NULL;
+    if (stream->is_gone && stream->has_begun && !stream->has_ended && !stream->stream) {
+        loop_timer_stop(&stream->retry);
+        end(stream, &(struct err){0});
+    }
+}
+
 struct log_stream *log_stream_new(const struct log_streams *common, const cJSON *pod)
 {
     struct log_stream *stream = NEW(struct log_stream);
@@ -63,19 +90,6 @@ void log_stream_free(struct log_stream *stream)
     mem_free(stream);
 }
 
-void log_stream_note(struct log_stream *stream, const cJSON *pod)
-{
-    if (!pod || json_at(state_of(stream->common, pod), "terminated"))
-        stream->is_complete = true;
-}
-
-static void on_line(void *ctx, const struct log_line *line)
-{
-    struct log_stream *stream = ctx;
-
-    log_merge_add(stream->common->merge, &stream->source, line);
-}
-
 static bool on_bytes(void *ctx, const char *bytes, size_t len)
 {
     struct log_stream *stream = ctx;
@@ -84,15 +98,6 @@ static bool on_bytes(void *ctx, const char *bytes, size_t len)
     log_reader_push(&stream->reader, bytes, len, on_line, stream);
     stream->common->on_lines(stream->common->ctx);
     return true;
-}
-
-static void end(struct log_stream *stream, const struct err *err)
-{
-    log_reader_end(&stream->reader, on_line, stream);
-    stream->has_ended = true;
-    stream->err = *err;
-    stream->common->on_lines(stream->common->ctx);
-    stream->common->on_state(stream->common->ctx);
 }
 
 static void begin_again(struct loop_timer *timer)
@@ -105,6 +110,8 @@ static bool is_final(const struct log_stream *stream, const struct err *err)
 {
     bool follows = stream->common->session->options->follow;
 
+    if (stream->is_gone)
+        return true;
     if (err->kind == ERR_NONE)
         return stream->is_complete || !follows;
     if (err->kind == ERR_DENIED && err->code == 401)

@@ -26,7 +26,8 @@ struct log_stream {
     struct stream *stream; /* open, or NULL */
     struct loop_timer retry;
     unsigned failures; /* in a row */
-    bool is_complete;  /* the container has ended, or the pod is gone: the log does not grow */
+    bool is_complete;  /* the container has ended: the log does not grow */
+    bool is_gone;      /* the pod is: another one may have its name by now */
     bool has_begun, has_ended;
     struct err err; /* why it has ended before the log's end */
     struct log_stream *next;

@@ -13,7 +13,7 @@
 /* Lines of several ranks that arrive within this time are put in order. */
 enum { ORDER_MS = 200 };
 /* What is kept to be put in order; more is printed as it comes. */
-#define MERGE_MAX_BYTES ((size_t)32 * 1024 * 1024)
+#define MERGE_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define PRINT_MAX_BYTES (MERGE_MAX_BYTES * 16) /* as JSON, with ranks and times */
 
 struct logs {
@@ -109,7 +109,6 @@ static void end_if_over(struct logs *logs)
         loop_stop(logs->session->loop);
 }
 
-/* A pod that vanishes while it is followed is the job's affair, not a failure of reading. */
 static void on_state(void *ctx)
 {
     struct logs *logs = ctx;
@@ -151,9 +150,11 @@ static bool has_rank(const struct logs *logs, const char *rank)
 static void add_stream(struct logs *logs, const cJSON *pod)
 {
     struct log_stream *stream = log_stream_new(&logs->common, pod), **slot = &logs->first;
+    size_t width = strlen(stream->rank);
 
     if (has_rank(logs, stream->rank))
         complain("[%s] a new pod continues", stream->rank);
+    logs->format.rank_width = width > logs->format.rank_width ? width : logs->format.rank_width;
     while (*slot)
         slot = &(*slot)->next;
     *slot = stream;
@@ -209,6 +210,13 @@ static void on_job(void *ctx, const struct store_change *change)
         end_if_over(logs);
 }
 
+static void on_jobs_synced(void *ctx)
+{
+    struct logs *logs = ctx;
+
+    logs->has_finished |= store_count(watch_store(logs->jobs)) == 0; /* it was deleted meanwhile */
+}
+
 static void on_pods_synced(void *ctx)
 {
     end_if_over(ctx);
@@ -234,6 +242,7 @@ static void follow(struct logs *logs)
                                                          .view = keep_object,
                                                          .view_free = free_object,
                                                          .on_change = on_job,
+                                                         .on_synced = on_jobs_synced,
                                                          .ctx = logs});
     loop_run(logs->session->loop);
     watch_free(logs->pods);

@@ -70,7 +70,7 @@ TEST(lines_are_in_the_order_of_their_times)
 TEST(a_progress_bar_on_a_terminal_is_its_last_state)
 {
     struct log_merge merge = {0};
-    struct log_format terminal = {.is_terminal = true}, pipe = {.timestamps = true};
+    struct log_format terminal = {.is_terminal = true, .rank_width = 3}, pipe = {.timestamps = true};
     AUTO(str) struct str out = {0};
 
     add(&merge, &FIRST, "10%\r20%\r", 1);

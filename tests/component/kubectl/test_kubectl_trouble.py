@@ -1,0 +1,190 @@
+"""kubectl ipu before servers, kubeconfigs and terminals that are not as they should be."""
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+import pytest
+
+JOB = {"kind": "IPUJob", "metadata": {"namespace": "default", "name": "digits", "creationTimestamp": "2026-01-01T00:00:00Z"},
+       "spec": {}, "status": {"observedGeneration": 1, "launcherStatus": "Running", "reason": "Running"}}
+
+
+def pods(count, status, more=""):
+    labels = {"graphcore.ai/instance": "0", "graphcore.ai/role": "worker"}
+    return {"kind": "PodList", "metadata": {"continue": more}, "items": [
+        {"metadata": {"namespace": "default", "name": f"digits-worker-{n}", "uid": str(n), "labels": labels | {"graphcore.ai/worker": str(n)}},
+         "spec": {"containers": [{"name": "main"}]}, "status": status} for n in range(count)]}
+
+
+def serve(job=JOB, pod_list=None):
+    """Answers as an API server that has this job."""
+
+    def answer(exchange):
+        if exchange.path.endswith("/ipujobs/digits"):
+            exchange.reply(200, job)
+        elif exchange.path.endswith("/pods"):
+            exchange.reply(200, pod_list(exchange) if pod_list else pods(0, {}))
+        elif exchange.path.endswith("/events"):
+            exchange.reply(200, {"kind": "EventList", "metadata": {}, "items": []})
+        else:
+            exchange.status(404, "NotFound", "not found")
+
+    return answer
+
+
+def test_why_is_three_requests_and_no_discovery(server, ipu):
+    server.always(serve())
+    done = ipu(server.kubeconfig, "why", "digits")
+    assert (done.returncode, done.stderr) == (0, "")
+    prefix = "/namespaces/default"
+    assert sorted(exchange.path for exchange in server.seen) == [
+        f"/api/v1{prefix}/pods", f"/apis/events.k8s.io/v1{prefix}/events", f"/apis/graphcore.ai/v1alpha1{prefix}/ipujobs/digits"]
+
+
+def test_a_thousand_pods_come_in_pages(server, ipu):
+    stuck = {"phase": "Pending", "containerStatuses": [{"name": "main", "state": {"waiting": {"reason": "ErrImagePull"}}}]}
+    server.always(serve(pod_list=lambda exchange: pods(250, stuck, {"": "1", "1": "2", "2": "3", "3": ""}[exchange.query.get("continue", "")])))
+    done = ipu(server.kubeconfig, "why", "digits")
+    assert (done.returncode, done.stderr) == (0, "") and "and 995 more; see -o wide" in done.stdout
+    report = json.loads(ipu(server.kubeconfig, "why", "digits", "-o", "json").stdout)
+    assert len(report["pods"]) == 1000
+
+
+def test_what_may_not_be_read_is_left_out_and_said(server, ipu):
+    def answer(exchange):
+        if exchange.path.endswith("/pods"):
+            exchange.status(403, "Forbidden", "pods is forbidden: User \"me\" cannot list resource \"pods\"")
+        else:
+            serve()(exchange)
+
+    server.always(answer)
+    done = ipu(server.kubeconfig, "why", "digits")
+    assert done.returncode == 0 and "digits runs" in done.stdout and 'not read    pods: pods is forbidden: User "me"' in done.stdout
+
+
+def config(folder, server, user, extra="", cluster=""):
+    path = folder / "config"
+    path.write_text(f"""\
+current-context: t
+contexts: [{{name: t, context: {{cluster: t, user: t}}}}{extra}]
+clusters: [{{name: t, cluster: {{server: "http://{server}"{cluster}}}}}]
+users: [{{name: t, user: {{{user}}}}}]
+""")
+    return path
+
+
+def test_an_expired_token_is_said(server, ipu, tmp_path):
+    server.always(lambda exchange: exchange.status(401, "Unauthorized", "Unauthorized"))
+    done = ipu(server.kubeconfig, "why", "digits")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"kubectl ipu: the API server rejects the credentials of context t of {server.kubeconfig}; " \
+                          "log in again, or choose another --context\n"
+
+
+def test_an_expired_token_is_fetched_again_from_its_plug_in(server, ipu, tmp_path):
+    plugin = tmp_path / "plugin"
+    plugin.write_text("""#!/bin/sh
+echo x >> "$0.runs"
+echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"'$(wc -l < "$0.runs")'"}}'
+""")
+    plugin.chmod(0o755)
+    server.always(lambda exchange: serve()(exchange) if exchange.headers["Authorization"] != "Bearer 1"
+                  else exchange.status(401, "Unauthorized", "Unauthorized"))
+    user = f"exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable, command: {plugin}}}"
+    done = ipu(config(tmp_path, f"127.0.0.1:{server.port}", user), "why", "digits")
+    assert (done.returncode, done.stderr) == (0, "") and "digits runs" in done.stdout
+    assert [exchange.headers["Authorization"] for exchange in server.seen[:3]] == ["Bearer 1"] * 3
+
+
+def test_a_proxy_is_used(server, ipu, tmp_path):
+    server.always(serve())
+    proxy = f', proxy-url: "http://127.0.0.1:{server.port}"'
+    done = ipu(config(tmp_path, "api.invalid", "token: t", cluster=proxy), "why", "digits")
+    assert (done.returncode, done.stderr) == (0, "") and server.seen[0].headers["Host"] == "api.invalid"
+
+
+def test_a_proxy_of_the_environment_is_used(server, ipu, tmp_path):
+    server.always(serve())
+    env = {"http_proxy": f"http://127.0.0.1:{server.port}", "NO_PROXY": "elsewhere.invalid"}
+    done = ipu(config(tmp_path, "api.invalid", "token: t"), "why", "digits", env=env)
+    assert (done.returncode, done.stderr) == (0, "") and server.seen[0].headers["Host"] == "api.invalid"
+    done = ipu(config(tmp_path, "api.invalid", "token: t"), "suspend", "digits", env=env | {"NO_PROXY": "api.invalid"})
+    assert done.returncode == 1 and "cannot reach the API server http://api.invalid" in done.stderr
+    nowhere = {"http_proxy": "http://127.0.0.1:1"}
+    assert ipu(config(tmp_path, f"127.0.0.1:{server.port}", "token: t"), "why", "digits", env=nowhere).returncode == 0
+
+
+@pytest.mark.parametrize("words, message", [
+    (("--context", "other"), 'context "other" is not defined'),
+    (("--context", "lost"), 'the context refers to cluster "gone", which is not defined'),
+    (("--kubeconfig", "/nowhere"), "/nowhere"),
+])
+def test_contexts_that_cannot_be_used(server, ipu, tmp_path, words, message):
+    lost = ", {name: lost, context: {cluster: gone, user: t}}"
+    done = ipu(config(tmp_path, f"127.0.0.1:{server.port}", "token: t", lost), "why", "digits", *words)
+    assert done.returncode == 1 and message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_context_brings_its_namespace(server, ipu, tmp_path):
+    server.always(serve())
+    other = ", {name: ml, context: {cluster: t, user: t, namespace: ml}}"
+    ipu(config(tmp_path, f"127.0.0.1:{server.port}", "token: t", other), "why", "digits", "--context", "ml")
+    assert {exchange.path.split("/")[exchange.path.split("/").index("namespaces") + 1] for exchange in server.seen} == {"ml"}
+
+
+def test_nobody_answers(ipu, tmp_path):
+    done = ipu(config(tmp_path, "127.0.0.1:1", "token: t"), "suspend", "digits")
+    assert done.returncode == 1 and "cannot reach the API server http://127.0.0.1:1 of context t of" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("why",), ("why", "a", "b"), ("queue", "a"), ("logs", "a", "--since", "soon"), ("nonsense",),
+                                   ("why", "a", "-o", "yaml"), ("why", "a", "--nonsense")])
+def test_wrong_usage_is_status_2_without_a_request(server, ipu, words):
+    done = ipu(server.kubeconfig, *words)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("kubectl ipu: ")
+    assert server.seen == []
+
+
+def on_terminal(program, kubeconfig, *words, **env):
+    """What is printed on a terminal of 20 columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+    process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL,
+                               env={"PATH": os.environ["PATH"], "KUBECONFIG": kubeconfig, "TERM": "xterm", **env})
+    os.close(theirs)
+    printed = b""
+    try:
+        while some := os.read(ours, 65536):
+            printed += some
+    except OSError:  # the end, on Linux
+        pass
+    os.close(ours)
+    process.wait()
+    return printed.decode()
+
+
+def test_a_terminal_of_20_columns(server, program):
+    waits = JOB | {"status": {"observedGeneration": 1, "launcherStatus": "Failed", "reason": "ContainerFailed",
+                              "lastMessage": "A message that needs many more than twenty columns", "failures": []}}
+    server.always(serve(waits))
+    lines = on_terminal(program, server.kubeconfig, "why", "digits", NO_COLOR="").replace("\r", "").splitlines()
+    assert len(lines) > 4 and all(len(line) <= 20 for line in lines[1:])
+    assert "\x1b[31m" in on_terminal(program, server.kubeconfig, "why", "digits")
+    assert "\x1b" not in on_terminal(program, server.kubeconfig, "why", "digits", NO_COLOR="")
+    assert "\x1b" not in on_terminal(program, server.kubeconfig, "why", "digits", TERM="dumb")
+    assert "\x1b" not in on_terminal(program, server.kubeconfig, "why", "digits", "--color", "never")
+
+
+def test_a_closed_output_is_no_matter(server, program):
+    server.always(serve())
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([program, "why", "digits"], stdout=writer, stderr=subprocess.PIPE, timeout=60,
+                          env={"PATH": os.environ["PATH"], "KUBECONFIG": server.kubeconfig})
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
