@@ -33,6 +33,7 @@ PLACES = {
     "vipu": "tests/vipu/test_guide.py",
     "poprun": "tests/poprun/test_pages.py",
     "local": "tests/local/test_local_pages.py",  # without a cluster, by ipu-run
+    "kubectl": "tests/component/kubectl/test_kubectl_page.py",  # as somebody with kubectl and a home
     "interop": "tests/interop/test_cert_manager.py",  # where the real cert-manager runs
 }
 DEADLINE_S = 300

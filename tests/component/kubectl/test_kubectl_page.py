@@ -1,0 +1,56 @@
+"""docs/kubectl-ipu.md: how the plug-in is installed and packed."""
+
+import hashlib
+import os
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+from kube import run
+from pages import ROOT, Reader, blocks_at
+
+PAGE = "docs/kubectl-ipu.md"
+
+
+@pytest.fixture
+def user(cluster, tmp_path):
+    """Somebody with kubectl and a home."""
+    (tmp_path / ".local" / "bin").mkdir(parents=True)
+    path = f"{tmp_path}/.local/bin:{Path(cluster.program).parent}:{os.environ['PATH']}"
+    build = ROOT / os.environ.get("BUILD_DIR", "build/dev")
+    return Reader(tmp_path, {**os.environ, "HOME": str(tmp_path), "PATH": path, "KUBECONFIG": cluster.kubeconfig}, **{"build/release": build})
+
+
+def test_the_page_installs_and_packs_the_plug_in(user):
+    for block in blocks_at(PAGE, "kubectl"):
+        user(block)
+    listed = user.types("kubectl plugin list; kubectl __complete ipu wh")
+    assert ".local/bin/kubectl-ipu\n" in listed.stdout and "why\t" in listed.stdout
+    manifest = yaml.safe_load((user.folder / "dist" / "ipu.yaml").read_text())
+    platform = manifest["spec"]["platforms"][0]
+    archive = user.folder / "dist" / Path(platform["uri"]).name
+    assert manifest["metadata"]["name"] == "ipu" and re.fullmatch(r"v\d+\.\d+\.\d+", manifest["spec"]["version"])
+    assert platform["uri"].startswith("https://downloads.example.com/kubectl-ipu-v")
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == platform["sha256"]
+    with tarfile.open(archive) as packed:
+        assert packed.getnames() == ["LICENSE", platform["bin"]]
+
+
+def test_the_situations_of_the_page_are_those_of_the_program():
+    table = (ROOT / PAGE).read_text().split("<!-- situations -->")[1].split("<!-- end of situations -->")[0]
+    source = (ROOT / "kubectl" / "core" / "why.c").read_text()
+    rows = re.findall(r'^\s+\[\w+\] = \{"(\w+)",\s+"([^"]+)",', source, re.MULTILINE)
+    assert sorted(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE)) == sorted(rows)
+    # Every reason of the program's table is in the row of its situation, and no other.
+    names = dict(re.findall(r'^\s+\[(\w+)\] = \{"(\w+)"', source, re.MULTILINE))
+    reasons = [(names[situation], reason) for reason, situation in re.findall(r'^    \{"(\w+)", ([A-Z_]+)\},', source, re.MULTILINE)]
+    cells = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", table, re.MULTILINE))
+    assert reasons and all(f"`{reason}`" in cells[situation] for situation, reason in reasons)
+
+
+def test_the_options_of_the_page_exist(program):
+    helps = "".join(run(program, verb, "--help").stdout for verb in ("why", "queue", "logs", "release"))
+    flags = set(re.findall(r"--([a-z-]+)", helps))
+    assert "kubeconfig" in flags and set(re.findall(r"`--([a-z-]+)", (ROOT / PAGE).read_text())) <= flags | {"install"}
