@@ -44,6 +44,9 @@ END
         helm uninstall ipu-operator --namespace ipu-operator --no-hooks --wait
         kubectl create namespace research""",
     "docs/jobs.md#Job lifecycle": "kubectl apply -f deploy/examples/digits.yaml",
+    "docs/kubectl-ipu.md#kubectl ipu": """
+        kubectl apply -f deploy/examples/digits.yaml
+        kubectl wait --for=condition=Finished ipujob/NAME --timeout=3m""",
     "docs/jobs.md#Scaling": """
         kubectl delete ipujob NAME
         sed s/session/NAME/ deploy/examples/interactive.yaml | kubectl apply -f -

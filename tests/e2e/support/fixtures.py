@@ -73,6 +73,7 @@ def reader(stack, tmp_path):
         kube.run(stack.kubectl.program, "config", "set-context", "--current", "--namespace", namespace, env=environment)
         vipu.write_text(f'#!/bin/sh\nexec kubectl -n {vipu_namespace} exec deployment/ipu-operator-vipu-server -- vipu "$@"\n')
         vipu.chmod(0o755)
+        (tmp_path / "kubectl-ipu").symlink_to(stack.plugin())
         return Reader(tmp_path, environment, VIPU_CONTROLLER="localhost", **names)
 
     return of

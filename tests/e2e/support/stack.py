@@ -67,6 +67,10 @@ class Stack:
         self.label_nodes()
         self.install()
 
+    def plugin(self):
+        """kubectl ipu."""
+        return self._build_dir / "kubectl" / "kubectl-ipu"
+
     def load(self, archive):
         """Its images are there for pods."""
         kube.cluster("load", archive, "--name", self._name)
