@@ -78,12 +78,11 @@ static cJSON *queue_item(const cJSON *job)
 static cJSON *top_item(const cJSON *job)
 {
     cJSON *item = json_object();
-    int64_t current = json_i64(job, "status/currentReplicas", 0);
 
     put_common(item, job);
     json_put_i64(item, "ipus", job_held_ipus(job));
-    json_put_strf(item, "instances", "%lld/%lld", (long long)current,
-                  (long long)json_i64(job, "status/desiredReplicas", 0));
+    json_put_i64(item, "currentInstances", json_i64(job, "status/currentReplicas", 0));
+    json_put_i64(item, "desiredInstances", json_i64(job, "status/desiredReplicas", 0));
     json_put_i64(item, "pods", json_i64(job, "status/workersStatus/active", 0));
     json_put_i64(item, "restarts", json_i64(job, "status/restartCount", 0));
     json_put_str(item, "startTime", json_str(job, "status/startTime", NULL));
@@ -195,7 +194,8 @@ const struct column top_columns[] = {
     {"NAME", "name", COLUMN_TEXT, false},
     {"STATUS", "status", COLUMN_STATUS, false},
     {"IPUS", "ipus", COLUMN_TEXT, false},
-    {"INSTANCES", "instances", COLUMN_TEXT, false},
+    {"CURRENT", "currentInstances", COLUMN_TEXT, false},
+    {"DESIRED", "desiredInstances", COLUMN_TEXT, false},
     {"PODS", "pods", COLUMN_TEXT, false},
     {"RESTARTS", "restarts", COLUMN_TEXT, false},
     {"RUNS", "startTime", COLUMN_AGE, false},

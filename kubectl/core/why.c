@@ -73,39 +73,44 @@ char *pod_rank(const cJSON *pod)
                       launches ? ROLE_LAUNCHER : json_str(labels, "graphcore.ai~1worker", "?"));
 }
 
+/* Not of an earlier job of that name. */
+static bool is_own(const cJSON *job, const struct pod *pod)
+{
+    return pod && (!pod->job_uid || str_eq(pod->job_uid, json_str(job, "metadata/uid", "")));
+}
+
 /* Stopped on request, it is not out of the ordinary. */
 static bool is_conspicuous(const struct pod *pod)
 {
-    return pod && !pod->stopped_while_running &&
-           (pod->trouble || pod->disruption || pod->phase == POD_UNKNOWN);
+    return !pod->stopped_while_running && (pod->trouble || pod->disruption || pod->phase == POD_UNKNOWN);
 }
 
-void why_conspicuous_pods(const cJSON *pods, size_t max, struct strv *ret_names)
+void why_conspicuous_pods(const cJSON *job, const cJSON *pods, size_t max, struct strv *ret_names)
 {
     JSON_EACH (item, pods) {
         AUTO(pod) struct pod *pod = pod_parse(item);
 
-        if (ret_names->count < max && is_conspicuous(pod))
+        if (ret_names->count < max && is_own(job, pod) && is_conspicuous(pod))
             strv_push(ret_names, pod->name);
     }
 }
 
-static bool has_stuck_pod(const cJSON *pods)
+static bool has_stuck_pod(const cJSON *job, const cJSON *pods)
 {
     JSON_EACH (item, pods) {
         AUTO(pod) struct pod *pod = pod_parse(item);
 
-        if (is_conspicuous(pod) && pod->phase == POD_PENDING)
+        if (is_own(job, pod) && is_conspicuous(pod) && pod->phase == POD_PENDING)
             return true;
     }
     return false;
 }
 
-static bool has_conspicuous_pod(const cJSON *pods)
+static bool has_conspicuous_pod(const cJSON *job, const cJSON *pods)
 {
     AUTO(strv) struct strv names = {0};
 
-    why_conspicuous_pods(pods, 1, &names);
+    why_conspicuous_pods(job, pods, 1, &names);
     return names.count > 0;
 }
 
@@ -189,8 +194,8 @@ static int find_situation(const struct why_input *input)
     if (str_eq(status, "Restarting"))
         return RESTARTING;
     if (str_eq(status, "Running"))
-        return has_conspicuous_pod(input->pods) ? RUNNING_WITH_TROUBLE : RUNNING;
-    return has_stuck_pod(input->pods) ? PODS_STUCK : STARTING;
+        return has_conspicuous_pod(job, input->pods) ? RUNNING_WITH_TROUBLE : RUNNING;
+    return has_stuck_pod(job, input->pods) ? PODS_STUCK : STARTING;
 }
 
 const struct situation *why_situation(const struct why_input *input)
@@ -215,14 +220,14 @@ static cJSON *pod_entry(const cJSON *item, const struct pod *pod)
     return entry;
 }
 
-static void put_pods(cJSON *report, const cJSON *pods)
+static void put_pods(cJSON *report, const cJSON *job, const cJSON *pods)
 {
     cJSON *entries = json_put_array(report, "pods");
 
     JSON_EACH (item, pods) {
         AUTO(pod) struct pod *pod = pod_parse(item);
 
-        if (pod)
+        if (is_own(job, pod))
             json_push_take(entries, pod_entry(item, pod));
     }
 }
@@ -310,7 +315,7 @@ cJSON *why_report(const struct why_input *input)
     put_copy(report, "startFailure", json_at(status, "startFailure"));
     put_copy(report, "partitions", json_at(status, "partitions"));
     put_copy(report, "failures", json_at(status, "failures"));
-    put_pods(report, input->pods);
+    put_pods(report, job, input->pods);
     put_events(report, input->events);
     unread = json_put_array(report, "unread");
     for (size_t i = 0; input->unread && i < input->unread->count; i++)

@@ -26,8 +26,8 @@ struct why_input {
 
 /* The situation, which is never NULL. */
 const struct situation *why_situation(const struct why_input *input);
-/* Pods whose events tell more, at most `max`; their names. */
-void why_conspicuous_pods(const cJSON *pods, size_t max, struct strv *ret_names);
+/* Pods of the job whose events tell more, at most `max`; their names. */
+void why_conspicuous_pods(const cJSON *job, const cJSON *pods, size_t max, struct strv *ret_names);
 /* Owned by the caller. */
 cJSON *why_report(const struct why_input *input);
 /* wide: all pods, and all events. */

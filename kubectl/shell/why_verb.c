@@ -27,14 +27,14 @@ static struct kube_request events_of(const struct session *session, const char *
 }
 
 /* Only pods that are out of the ordinary are worth a second round trip. */
-static void fetch_pod_events(struct session *session, const cJSON *pods, cJSON *events)
+static void fetch_pod_events(struct session *session, const cJSON *job, const cJSON *pods, cJSON *events)
 {
     AUTO(strv) struct strv names = {0};
     struct fetch fetches[TOLD_PODS] = {0};
     char *selectors[TOLD_PODS] = {0};
     const char *queries[TOLD_PODS][5] = {0};
 
-    why_conspicuous_pods(pods, TOLD_PODS, &names);
+    why_conspicuous_pods(job, pods, TOLD_PODS, &names);
     for (size_t i = 0; i < names.count; i++) {
         selectors[i] = mem_printf("regarding.kind=Pod,regarding.name=%s", names.items[i]);
         queries[i][0] = "fieldSelector";
@@ -80,7 +80,7 @@ static int explain(struct session *session, struct fetch *job, struct fetch *pod
     note_unread(job_events, &unread);
     move_items(job_events->body, events);
     if (job_events->body)
-        fetch_pod_events(session, json_at(pods->body, "items"), events);
+        fetch_pod_events(session, job->body, json_at(pods->body, "items"), events);
     report = why_report(&(struct why_input){.job = job->body,
                                             .pods = json_at(pods->body, "items"),
                                             .events = events,

@@ -50,6 +50,14 @@ def test_the_situations_of_the_page_are_those_of_the_program():
     assert reasons and all(f"`{reason}`" in cells[situation] for situation, reason in reasons)
 
 
+def test_the_fields_of_the_page_are_those_of_the_program():
+    table = (ROOT / PAGE).read_text().split("<!-- fields -->")[1].split("<!-- end of fields -->")[0]
+    source = "".join((ROOT / "kubectl" / "core" / f"{name}.c").read_text() for name in ("why", "jobs", "log_text"))
+    keys = set(re.findall(r'\b(?:json_put_\w+|put_copy|put_number)\(\s*\w+, "(\w+)"', source)) - {"apiVersion"}
+    named = set(re.findall(r"`([a-z]\w+)`", table)) - {"logs"}
+    assert keys - named == set() and named - keys == set()
+
+
 def test_the_options_of_the_page_exist(program):
     helps = "".join(run(program, verb, "--help").stdout for verb in ("why", "queue", "logs", "release"))
     flags = set(re.findall(r"--([a-z-]+)", helps))

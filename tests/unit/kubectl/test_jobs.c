@@ -69,7 +69,7 @@ TEST(jobs_that_hold_ipus_are_listed_by_their_number)
         "{'metadata':{'namespace':'ml','name':'none'},'status':{'launcherStatus':'Pending'}}]",
         false);
 
-    CHECK_STR_EQ(text, "NAMESPACE   NAME    STATUS     IPUS   INSTANCES   PODS   RESTARTS   RUNS\n"
-                       "ml          many    Starting   40     0/0         0      3          -\n"
-                       "ml          small   Running    4      1/1         2      0          60s\n");
+    CHECK_STR_EQ(text, "NAMESPACE   NAME    STATUS     IPUS   CURRENT   DESIRED   PODS   RESTARTS   RUNS\n"
+                       "ml          many    Starting   40     0         0         0      3          -\n"
+                       "ml          small   Running    4      1         1         2      0          60s\n");
 }

@@ -31,8 +31,8 @@ static int64_t now_s(void)
 }
 
 #define JOB(metadata, spec, status)                                                                          \
-    "{'metadata':{'name':'digits','namespace':'ml','creationTimestamp':'2026-11-26T11:00:00Z'" metadata      \
-    "},'spec':{" spec "},'status':{'observedGeneration':1," status "}}"
+    "{'metadata':{'name':'digits','namespace':'ml','uid':'j','creationTimestamp':'2026-11-26T11:00:"         \
+    "00Z'" metadata "},'spec':{" spec "},'status':{'observedGeneration':1," status "}}"
 #define STATE(status, reason) "'launcherStatus':'" status "','reason':'" reason "'"
 #define POD(name, status)                                                                                    \
     "{'metadata':{'name':'" name "','namespace':'ml','uid':'u-" name                                         \
@@ -167,6 +167,17 @@ TEST(a_stuck_pod_is_shown_with_its_events)
               "  pod         digits-worker-1 [0.1]: ImagePullFailed: Back-off pulling image \\x1b[2J\n");
     CHECK_HAS(text, "  event       60s ago: Pod/digits-worker-1: Failed: pull failed\n");
     CHECK(!strstr(text, "worker-0") && !strstr(text, "Scheduled"));
+}
+
+TEST(pods_of_an_earlier_job_of_the_name_do_not_count)
+{
+    AUTO(mem)
+    char *text =
+        printed("{'metadata':{'name':'digits','uid':'other'},'status':{'observedGeneration':1," STATE(
+                    "Starting", "StartingPods") "}}",
+                "[" PULLING_FAILS "]", "[]", 0, true);
+
+    CHECK_STR_EQ(text, "digits is starting: StartingPods\n");
 }
 
 TEST(a_failure_has_its_last_lines)
