@@ -32,7 +32,7 @@ int session_complain(const struct session *session, const struct err *err)
                  origin);
     else if (err->code == 403)
         complain("%s; ask an admin for the permission, or choose another namespace", err->msg);
-    else if (err->code >= 400 && err->code < 600)
+    else if ((err->code >= 200 && err->code < 600) || err->kind == ERR_INVALID) /* it did answer */
         complain("%s", err->msg);
     else
         complain("cannot reach the API server %s of %s: %s", session->config.server, origin, err->msg);
@@ -56,10 +56,14 @@ static void on_answer(void *ctx, struct kube_response *res)
     struct fetch *fetch = ctx;
 
     if (res->err.kind == ERR_NONE)
-        fetch->body = res->body ? TAKE(res->body) : json_object();
+        fetch->body = TAKE(res->body);
     else
         err_set_code(&fetch->err, res->err.kind, res->err.code, "%s",
                      res->message[0] ? res->message : res->err.msg);
+    if (!fetch->body && fetch->err.kind == ERR_NONE) /* the login page of a network, for example */
+        err_set(&fetch->err, ERR_INVALID,
+                "%s does not answer as a Kubernetes API server; check server and proxy of %s",
+                fetch->session->config.server, fetch->session->config.origin);
     json_make_visible(fetch->body, VISIBLE_LINES);
     if (--*fetch->open == 0)
         loop_stop(fetch->session->loop);

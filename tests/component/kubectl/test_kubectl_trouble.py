@@ -137,6 +137,14 @@ def test_a_context_brings_its_namespace(server, ipu, tmp_path):
     assert {exchange.path.split("/")[exchange.path.split("/").index("namespaces") + 1] for exchange in server.seen} == {"ml"}
 
 
+@pytest.mark.parametrize("content_type, message", [("text/html", "does not answer as a Kubernetes API server; check server and proxy of"),
+                                                   ("application/json", "invalid response from the API server")])
+def test_somebody_else_answers(server, ipu, content_type, message):
+    server.always(lambda exchange: exchange.reply(200, b"<html>", content_type=content_type))
+    done = ipu(server.kubeconfig, "why", "digits")
+    assert (done.returncode, done.stdout) == (1, "") and message in done.stderr and "cannot reach" not in done.stderr
+
+
 def test_nobody_answers(ipu, tmp_path):
     done = ipu(config(tmp_path, "127.0.0.1:1", "token: t"), "suspend", "digits")
     assert done.returncode == 1 and "cannot reach the API server http://127.0.0.1:1 of context t of" in done.stderr
