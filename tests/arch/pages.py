@@ -18,7 +18,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 ARROW = re.compile(r"    (?:\[\*\]|\w+) --> (?:\[\*\]|\w+): [^;:]+")
 UNFENCED = re.compile(r"~~~| *`{4}|<pre|(?: {4}|\t)\s*[$#] ")  # other ways to write one, which no test would run
-NAMED_PATH = re.compile(r"(?:\.ci|base|charts|cmake|deploy|docs|launcher|local|operator|popdist|tests|vipu)/[\w./-]+")
+NAMED_PATH = re.compile(r"(?:\.ci|base|charts|cmake|deploy|docs|kubectl|launcher|local|operator|popdist|python|tests|vipu)/[\w./-]+")
 # What a build or an installation makes has no place in the tree.
 MADE = re.compile(r"operator/(?:ipu-|vipu-)|vipu/(?:ca\.crt|server)")
 # Wrong -> right, in prose.

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("base/", "launcher/", "local/", "operator/", "popdist/", "vipu/")
+PRODUCT = ("base/", "kubectl/", "launcher/", "local/", "operator/", "popdist/", "python/", "vipu/")
 REJECT = "refus(?:e|es|ed|al|als|ing)"
 # Retired word (a pattern) -> what to use instead, and where it is retired.
 RETIRED = {
