@@ -3,7 +3,6 @@
 import contextvars
 import functools
 import os
-import secrets
 from types import TracebackType
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar, Union
 
@@ -13,7 +12,6 @@ from .job import Job
 
 Object = Dict[str, Any]
 Self = TypeVar("Self", bound="Backend")
-ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' own, which spells no words
 
 
 class Backend:
@@ -46,10 +44,9 @@ class Backend:
             containers (the program's is called "main"), are merged by name.
         """
         found = source.read(program, args, kwargs, python)
-        suffix = "".join(secrets.choice(ALPHABET) for _ in range(5))
-        made = manifest.job(name or manifest.name_of(found.name, suffix), found, image, ipus, workers, instances, env or {}, spec or {})
-        return Job(self, self.create(made, manifest.config_map(made["metadata"]["name"], found) if found.files else None,
-                                     namespace))  # fmt: skip
+        name = name or manifest.unique_name(found.name)
+        made = manifest.job(name, found, image, ipus, workers, instances, env or {}, spec or {})
+        return Job(self, self.create(made, manifest.config_map(name, found) if found.files else None, namespace))
 
     def apply(self, job: Union[str, "os.PathLike[str]", Mapping[str, Any]], namespace: Optional[str] = None) -> Job:
         """Creates or changes the job of a YAML file, as kubectl apply --server-side does, or one that is given as a dict."""

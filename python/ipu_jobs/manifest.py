@@ -1,7 +1,8 @@
-"""The objects of a job, as the Kubernetes API takes them. Pure."""
+"""The objects of a job, as the Kubernetes API takes them. Pure, but for unique_name()."""
 
 import base64
 import re
+import secrets
 from typing import Any, Dict, List, Mapping, Optional
 
 from .errors import IpuJobsError
@@ -11,8 +12,13 @@ Object = Dict[str, Any]
 
 API_VERSION = "graphcore.ai/v1alpha1"
 NAME_MAX = 63
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' own, which spells no words
 CONTAINER = "main"
 VOLUME = "job-source"
+
+
+def unique_name(word: str) -> str:
+    return name_of(word, "".join(secrets.choice(ALPHABET) for _ in range(5)))
 
 
 def name_of(word: str, suffix: str) -> str:

@@ -1,27 +1,18 @@
 """The Python package ipu_jobs against a real API server: what it creates, sees and removes."""
 
-import sys
 import threading
 
+import ipu_jobs
 import pytest
 import yaml
 from waiting import until
-from world import ROOT, container, pod_template
-
-sys.path.insert(0, str(ROOT / "python"))
-
-import ipu_jobs  # noqa: E402
+from world import container, pod_template
 
 
 @pytest.fixture
-def user(world, monkeypatch):
-    """As a user with a kubeconfig whose context names the namespace."""
-    path = world.folder / "user-kubeconfig"
-    config = yaml.safe_load(open(world.cluster.kubeconfig))
-    config["contexts"][0]["context"]["namespace"] = world.ns
-    path.write_text(yaml.safe_dump(config))
+def user(user_kubeconfig, monkeypatch):
     # The package kubernetes reads the variable when it is imported.
-    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(path))
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(user_kubeconfig))
     return ipu_jobs.Cluster()
 
 
