@@ -16,10 +16,11 @@ from .backend import Backend
 from .cluster import Cluster
 from .errors import ApiError, IpuJobsError, JobDeleted, JobFailed, Unreachable
 from .job import Event, Job
+from .local import Local
 from .source import Program
 
 __all__ = [
-    "ApiError", "Backend", "Cluster", "Event", "IpuJobsError", "Job", "JobDeleted", "JobFailed", "Unreachable",
+    "ApiError", "Backend", "Cluster", "Event", "IpuJobsError", "Job", "JobDeleted", "JobFailed", "Local", "Unreachable",
     "apply", "job", "jobs", "submit",
 ]  # fmt: skip
 

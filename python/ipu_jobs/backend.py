@@ -4,11 +4,12 @@ import contextvars
 import functools
 import os
 from types import TracebackType
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 from . import documents, manifest, source
 from .errors import IpuJobsError
 from .job import Job
+from .lines import Position
 
 Object = Dict[str, Any]
 Self = TypeVar("Self", bound="Backend")
@@ -103,9 +104,12 @@ class Backend:
         """Returns when the pod is another than the one seen, or after that time."""
         raise NotImplementedError
 
-    def log(self, namespace: str, pod: str, container: str, follow: bool = False, since: Optional[str] = None,
-            tail: Optional[int] = None) -> Iterable[bytes]:  # fmt: skip
-        """Pieces of the log; with `follow` each line begins with its time."""
+    def read_log(self, namespace: str, pod: str, container: str, tail: Optional[int]) -> Iterator[str]:
+        """The lines that are there, or the last of them."""
+        raise NotImplementedError
+
+    def follow_log(self, namespace: str, pod: str, container: str, position: Position, tail: Optional[int]) -> Iterator[str]:
+        """The lines from that position, until the container ends or the connection breaks."""
         raise NotImplementedError
 
     def list_events(self, namespace: str, name: str, uid: str) -> "List[Object]":

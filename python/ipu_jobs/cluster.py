@@ -8,12 +8,14 @@ import threading
 import time
 import urllib.parse
 import warnings
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from . import manifest
 from .backend import Backend, Object
 from .errors import ApiError, IpuJobsError, Unreachable
-from .lines import lines
+from .lines import Position, lines
+
+Query = List[Tuple[str, Any]]
 
 JOBS, CORE, EVENTS = "apis/graphcore.ai/v1alpha1", "api/v1", "apis/events.k8s.io/v1"
 IN_POD = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -72,7 +74,7 @@ class Cluster(Backend):
         self.namespace = self.namespace or namespace
         return client.ApiClient(settings)
 
-    def _send(self, method: str, path: str, query: Iterable[Tuple[str, Any]], body: Any, content_type: str, read_s: float) -> Any:
+    def _send(self, method: str, path: str, query: Optional[Query], body: Any, content_type: str, read_s: float) -> Any:
         """The response with its body unread, whatever its status."""
         import urllib3
 
@@ -82,7 +84,7 @@ class Cluster(Backend):
         headers.update({each["key"]: each["value"] for each in settings.auth_settings().values() if each["in"] == "header"})
         url = settings.host + path
         if query:
-            url += "?" + urllib.parse.urlencode(list(query))
+            url += "?" + urllib.parse.urlencode(query)
         try:
             return client.rest_client.pool_manager.request(
                 method, url, body=None if body is None else json.dumps(body), headers=headers, preload_content=False,
@@ -91,7 +93,7 @@ class Cluster(Backend):
         except urllib3.exceptions.HTTPError as error:
             raise Unreachable(f"the Kubernetes API server {settings.host} does not answer: {error}") from error
 
-    def _open(self, method: str, path: str, query: Iterable[Tuple[str, Any]] = (), body: Any = None, content_type: str = JSON,
+    def _open(self, method: str, path: str, query: Optional[Query] = None, body: Any = None, content_type: str = JSON,
               read_s: float = READ_S) -> Any:  # fmt: skip
         """A successful response with its body unread. What the server has not done because it was busy is sent again."""
         pause = 0.5
@@ -111,7 +113,7 @@ class Cluster(Backend):
             pause *= 2
         raise AssertionError("the last try has returned or raised")
 
-    def _call(self, method: str, path: str, query: Iterable[Tuple[str, Any]] = (), body: Any = None, content_type: str = JSON) -> Object:
+    def _call(self, method: str, path: str, query: Optional[Query] = None, body: Any = None, content_type: str = JSON) -> Object:
         response = self._open(method, path, query, body, content_type)
         answer: Object = json.loads(b"".join(_limited(_pieces(response))))
         return answer
@@ -197,13 +199,20 @@ class Cluster(Backend):
         for _ in self._watch(_path(CORE, namespace, "pods"), name, version, seconds):
             return
 
-    def log(self, namespace: str, pod: str, container: str, follow: bool = False, since: Optional[str] = None,
-            tail: Optional[int] = None) -> Iterable[bytes]:  # fmt: skip
-        query: List[Tuple[str, Any]] = [("container", container)]
-        query += [("follow", "true"), ("timestamps", "true")] if follow else []
-        query += [("sinceTime", since)] if since else [("tailLines", tail)] if tail is not None else []
-        path = _path(CORE, namespace, "pods", pod, "log")
-        return _pieces(self._open("GET", path, query, read_s=LOG_READ_S if follow else READ_S))
+    def read_log(self, namespace: str, pod: str, container: str, tail: Optional[int]) -> Iterator[str]:
+        return lines(self._log(namespace, pod, [("container", container), *_tail(tail)], READ_S))
+
+    def follow_log(self, namespace: str, pod: str, container: str, position: Position, tail: Optional[int]) -> Iterator[str]:
+        position.reopen()
+        query = [("container", container), ("follow", "true"), ("timestamps", "true")]
+        query += [("sinceTime", position.since)] if position.since else _tail(tail)
+        for line in lines(self._log(namespace, pod, query, LOG_READ_S)):
+            text = position.take(line)
+            if text is not None:
+                yield text
+
+    def _log(self, namespace: str, pod: str, query: Query, read_s: float) -> Iterator[bytes]:
+        return _pieces(self._open("GET", _path(CORE, namespace, "pods", pod, "log"), query, read_s=read_s))
 
     def list_events(self, namespace: str, name: str, uid: str) -> List[Object]:
         found: List[Object] = self._call("GET", _path(EVENTS, namespace, "events"), [("fieldSelector", f"regarding.name={name},regarding.uid={uid}")])["items"]
@@ -216,6 +225,10 @@ def _quoted(name: str) -> str:
 
 def _path(group: str, namespace: str, *names: str) -> str:
     return "/".join(["", group, "namespaces", _quoted(namespace), *map(_quoted, names)])
+
+
+def _tail(count: Optional[int]) -> Query:
+    return [] if count is None else [("tailLines", count)]
 
 
 def _pieces(response: Any) -> Iterator[bytes]:

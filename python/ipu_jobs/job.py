@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optiona
 
 from . import manifest
 from .errors import ApiError, IpuJobsError, JobDeleted, JobFailed, Unreachable
-from .lines import Position, lines
+from .lines import Position
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -191,7 +191,7 @@ class Job:
             self.refresh()
             raise IpuJobsError(f"pod {pod} has no log yet. {self._summary()}" if self._state() not in (*ENDED, DELETED)
                                else f"there is no pod {pod} any more, or it was never started. {self._summary()}")  # fmt: skip
-        yield from lines(self._backend.log(self.namespace, pod, _first_container(found), tail=tail))
+        yield from self._backend.read_log(self.namespace, pod, _first_container(found), tail)
 
     def _follow(self, pod: str, tail: Optional[int]) -> Iterator[str]:
         uid, position, is_read = "", Position(), False
@@ -213,12 +213,8 @@ class Job:
 
     def _stream(self, pod: str, container: str, position: Position, tail: Optional[int]) -> Iterator[str]:
         """One stream of the log, until it ends or breaks."""
-        position.reopen()
         try:
-            for line in lines(self._backend.log(self.namespace, pod, container, follow=True, since=position.since, tail=tail)):
-                text = position.take(line)
-                if text is not None:
-                    yield text
+            yield from self._backend.follow_log(self.namespace, pod, container, position, tail)
         except Unreachable:
             pass  # the lines that are missing come with the next stream
         except ApiError as error:

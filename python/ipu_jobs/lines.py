@@ -25,9 +25,11 @@ def _text(line: bytes) -> str:
 
 
 class Position:
-    """How much of a log was read. The API finds a place by whole seconds only, so the lines of the last second are counted."""
+    """How much of a log was read. The API finds a place by whole seconds only, so the lines of the last second are counted.
+    In a file it is an offset."""
 
     def __init__(self) -> None:
+        self.offset = 0
         self.since: Optional[str] = None  # begin the next stream with the lines of this second, and skip()
         self._seen = 0
         self._skip = 0

@@ -1,12 +1,12 @@
-"""The TorchX scheduler `ipu`: an app with one role is an IPUJob whose workers are the role's replicas."""
+"""The TorchX schedulers `ipu`, for a cluster, and `ipu_local`, for this machine: an app with one role is an IPUJob whose workers are
+the role's replicas."""
 
 import json
 import re
 from datetime import datetime
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
-from ipu_jobs import Backend, Cluster, IpuJobsError, Job
-from ipu_jobs import manifest
+from ipu_jobs import Backend, Cluster, IpuJobsError, Job, Local, manifest
 from ipu_jobs.source import Source
 from torchx.schedulers.api import DescribeAppResponse, ListAppResponse, Scheduler, Stream, filter_regex
 from torchx.specs import AppDef, AppDryRunInfo, AppState, BindMount, ReplicaStatus, Role, RoleStatus, VolumeMount, macros, runopts
@@ -89,8 +89,18 @@ class IpuScheduler(Scheduler[Mapping[str, Any]]):
         return self._backend.job(name, namespace)
 
 
+class IpuLocalScheduler(IpuScheduler):
+    def _cancel_existing(self, app_id: str) -> None:
+        """ipu-run cannot suspend a job."""
+        self._delete_existing(app_id)
+
+
 def create_scheduler(session_name: str, **_: Any) -> IpuScheduler:
     return IpuScheduler("ipu", session_name, Cluster())
+
+
+def create_local_scheduler(session_name: str, **_: Any) -> IpuScheduler:
+    return IpuLocalScheduler("ipu_local", session_name, Local())
 
 
 def _id(job: Job) -> str:

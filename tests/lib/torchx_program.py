@@ -20,8 +20,9 @@ class TorchX:
     def attempt(self, *words, kubeconfig, program="torchx"):
         # HOME: TorchX reads a configuration there, and notes what it ran.
         folder = Path(kubeconfig).parent
-        return subprocess.run([self.programs / program, *words], env={**os.environ, "PYTHONPATH": str(self.site), "HOME": str(folder),
-                              "KUBECONFIG": str(kubeconfig)}, cwd=folder, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+        environment = {**os.environ, "PYTHONPATH": str(self.site), "HOME": str(folder), "KUBECONFIG": str(kubeconfig)}
+        return subprocess.run([self.programs / program, *words], env=environment, cwd=folder, capture_output=True, text=True, check=False,
+                              timeout=DEADLINE_S)
 
     def __call__(self, *words, kubeconfig, program="torchx"):
         done = self.attempt(*words, kubeconfig=kubeconfig, program=program)

@@ -1,10 +1,12 @@
-"""The TorchX scheduler `ipu`: what becomes of an app, and what TorchX's own commands make of the job."""
+"""The TorchX schedulers: what becomes of an app, and what TorchX's own commands make of the job."""
 
 import json
+import os
 
 import pytest
 from scripted import Answer, failure, job, pod
 from torchx_program import torchx  # noqa: F401
+from waiting import until
 
 JOB = "/apis/graphcore.ai/v1alpha1/namespaces/ml/ipujobs/j"
 CREATE = "POST /apis/graphcore.ai/v1alpha1/namespaces/ml/ipujobs"
@@ -95,3 +97,22 @@ def test_an_app_that_does_not_exist(torchx, server):  # noqa: F811
     server.on(f"GET {JOB}", failure(404, 'ipujobs.graphcore.ai "j" not found'))
     done = torchx.attempt("status", HANDLE, kubeconfig=server.kubeconfig)
     assert done.returncode and "does not exist" in done.stdout + done.stderr
+
+
+def test_an_app_on_this_machine(torchx, server, ipu_run, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("PATH", f"{ipu_run.parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+
+    def types(*words):
+        return torchx(*words, kubeconfig=server.kubeconfig)
+
+    shown = types("run", "-s", "ipu_local", "--wait", "--log", "utils.sh", "--image", "none", "--num_replicas", "2", "echo", "rank", "${replica_id}")
+    handle = next(line for line in shown.splitlines() if line.startswith("ipu_local://"))
+    assert "State: SUCCEEDED" in types("status", handle)
+    assert types("log", f"{handle}/sh/1") == "sh/1 rank 1\n"
+    assert handle.rpartition("/")[2] in types("list", "-s", "ipu_local")
+
+    long = types("run", "-s", "ipu_local", "utils.sh", "--image", "none", "sleep", "1000").strip().splitlines()[-1]
+    types("cancel", long)
+    until(lambda: torchx.attempt("status", long, kubeconfig=server.kubeconfig).returncode, "the canceled app is gone")
+    assert server.requests == []
