@@ -4,6 +4,7 @@ The requests are plain ones through its connection pool: its generated calls dif
 
 import importlib
 import json
+import math
 import threading
 import time
 import urllib.parse
@@ -23,7 +24,8 @@ MANAGER = "ipu-jobs"
 JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 CONNECT_S, READ_S = 10, 60
 SILENCE_S = 15  # how much later than agreed a watch may end
-LOG_READ_S = 24 * 3600  # a program may be silent
+LOG_READ_S = 300  # then a silent stream is opened again: its connection may be dead
+WATCH_MIN_S = 1.0
 TRIES = 4
 PAUSE_MAX_S = 10.0
 BODY_MAX = 64 << 20
@@ -128,17 +130,20 @@ class Cluster(Backend):
 
     def _watch(self, path: str, name: str, version: str, seconds: int) -> Iterator[Tuple[str, Object]]:
         query = [("watch", "1"), ("fieldSelector", f"metadata.name={name}"), ("resourceVersion", version), ("timeoutSeconds", seconds)]
+        began = time.monotonic()
         try:
-            response = self._open("GET", path, query, read_s=seconds + SILENCE_S)
+            for line in lines(_pieces(self._open("GET", path, query, read_s=seconds + SILENCE_S))):
+                change = json.loads(line)
+                if change["type"] == "ERROR":
+                    break  # the version is too old: the caller reads again
+                yield change["type"], change["object"]
+                began = -math.inf
         except ApiError as error:
-            if error.status == GONE:
-                return
-            raise
-        for line in lines(_pieces(response)):
-            change = json.loads(line)
-            if change["type"] == "ERROR":
-                return  # the version is too old: the caller reads again
-            yield change["type"], change["object"]
+            if error.status != GONE:
+                raise
+        # The caller asks again: not at once, should something end each watch at its beginning.
+        if time.monotonic() - began < min(WATCH_MIN_S, seconds):
+            time.sleep(WATCH_MIN_S)
 
     # What a job needs.
 
@@ -215,7 +220,8 @@ class Cluster(Backend):
         return _pieces(self._open("GET", _path(CORE, namespace, "pods", pod, "log"), query, read_s=read_s))
 
     def list_events(self, namespace: str, name: str, uid: str) -> List[Object]:
-        found: List[Object] = self._call("GET", _path(EVENTS, namespace, "events"), [("fieldSelector", f"regarding.name={name},regarding.uid={uid}")])["items"]
+        query = [("fieldSelector", f"regarding.name={name},regarding.uid={uid}")]
+        found: List[Object] = self._call("GET", _path(EVENTS, namespace, "events"), query)["items"]
         return found
 
 

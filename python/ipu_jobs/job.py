@@ -21,6 +21,7 @@ WATCH_S = 300
 POD_WATCH_S = 10  # how late the log of a job is left that has ended without a pod
 UNREACHABLE_S = 300
 PAUSE_MAX_S = 15.0
+REPLACED = (400, 404)  # a log of a pod that was replaced meanwhile
 
 
 class Event(NamedTuple):
@@ -121,28 +122,21 @@ class Job:
 
     def _changes(self, end: Optional[float]) -> Iterator[None]:
         """Yields after each reading of the job, until that time."""
-        troubled_since, pause = None, 0.0
+        patience = Patience(end)
         while True:
             try:
                 self.refresh()
+                patience.reset()
                 yield
                 left = WATCH_S if end is None else end - time.monotonic()
                 if left <= 0:
                     return
                 version = self._object["metadata"]["resourceVersion"]
                 for kind, seen in self._backend.watch_job(self.namespace, self.name, version, min(WATCH_S, math.ceil(left))):
-                    troubled_since, pause = None, 0.0
                     self._take(kind, seen)
                     yield
             except (Unreachable, ApiError) as error:
-                if isinstance(error, ApiError) and error.status < 500:
-                    raise
-                now = time.monotonic()
-                troubled_since = now if troubled_since is None else troubled_since
-                if now - troubled_since > UNREACHABLE_S or (end is not None and now > end):
-                    raise
-                pause = min(max(2 * pause, 0.5), PAUSE_MAX_S)
-                time.sleep(pause)
+                patience.wait(error)
 
     def _take(self, kind: str, seen: Dict[str, Any]) -> None:
         with self._lock:
@@ -188,43 +182,40 @@ class Job:
     def _read_log(self, pod: str, tail: Optional[int]) -> Iterator[str]:
         found = self._backend.get_pod(self.namespace, pod)
         if found is None or not _has_started(found):
-            self.refresh()
-            raise IpuJobsError(f"pod {pod} has no log yet. {self._summary()}" if self._state() not in (*ENDED, DELETED)
-                               else f"there is no pod {pod} any more, or it was never started. {self._summary()}")  # fmt: skip
+            has_ended = self.refresh()._state() in (*ENDED, DELETED)
+            what = f"pod {pod} is gone, or was never started" if has_ended else f"pod {pod} has no log yet"
+            raise IpuJobsError(f"{what}; {self._summary()}")
         yield from self._backend.read_log(self.namespace, pod, _first_container(found), tail)
 
     def _follow(self, pod: str, tail: Optional[int]) -> Iterator[str]:
         uid, position, is_read = "", Position(), False
+        patience = Patience(None)
         while True:
-            found = self._backend.get_pod(self.namespace, pod)
-            if found is not None and found["metadata"]["uid"] != uid:
-                uid, position, is_read = found["metadata"]["uid"], Position(), False
-            if found is not None and not is_read and _has_started(found):
-                is_read = _has_ended(found)  # before the stream begins, so that it has the last line
-                yield from self._stream(pod, _first_container(found), position, tail)
-                tail = None
-                if not is_read:  # the container has just ended, or the stream broke
-                    self._backend.await_pod_change(self.namespace, pod, found, 1)
-                continue
-            self.refresh()
-            if self._state() in (*ENDED, DELETED) and (found is None or is_read or _never_starts(found)):
-                return
-            self._backend.await_pod_change(self.namespace, pod, found, POD_WATCH_S)
-
-    def _stream(self, pod: str, container: str, position: Position, tail: Optional[int]) -> Iterator[str]:
-        """One stream of the log, until it ends or breaks."""
-        try:
-            yield from self._backend.follow_log(self.namespace, pod, container, position, tail)
-        except Unreachable:
-            pass  # the lines that are missing come with the next stream
-        except ApiError as error:
-            if error.status not in (400, 404):  # the pod was replaced meanwhile
-                raise
+            try:
+                found = self._backend.get_pod(self.namespace, pod)
+                patience.reset()
+                if found is not None and found["metadata"]["uid"] != uid:
+                    uid, position, is_read = found["metadata"]["uid"], Position(), False
+                if found is not None and not is_read and _has_started(found):
+                    has_ended = _has_ended(found)  # before the stream begins, so that it has the last line
+                    yield from self._backend.follow_log(self.namespace, pod, _first_container(found), position, tail)
+                    tail, is_read = None, has_ended
+                    if not has_ended:  # it has just ended, or the stream did
+                        self._backend.await_pod_change(self.namespace, pod, found, 1)
+                    continue
+                self.refresh()
+                if self._state() in (*ENDED, DELETED) and (found is None or is_read or _never_starts(found)):
+                    return
+                self._backend.await_pod_change(self.namespace, pod, found, POD_WATCH_S)
+            except (Unreachable, ApiError) as error:
+                tail = None if position.is_used() else tail
+                if not isinstance(error, ApiError) or error.status not in REPLACED:
+                    patience.wait(error)
 
     def events(self) -> List[Event]:
         """What the operator reports about the job, the oldest first."""
         found = (
-            Event(each.get("eventTime") or each.get("deprecatedLastTimestamp") or "", each.get("type", ""), each.get("reason", ""), each.get("note", ""))
+            Event(str(each.get("eventTime") or ""), each.get("type", ""), each.get("reason", ""), each.get("note", ""))
             for each in self._backend.list_events(self.namespace, self.name, self.uid)
         )
         return sorted(found, key=lambda event: event.time)
@@ -248,6 +239,27 @@ class Job:
         self._backend.delete(self.namespace, self.name, self.uid)
         self._read_at = -math.inf
         return self
+
+
+class Patience:
+    """With an API server that is away, or has trouble of its own."""
+
+    def __init__(self, end: Optional[float]) -> None:
+        self._end, self._since, self._pause = end, math.inf, 0.0
+
+    def reset(self) -> None:
+        self._since, self._pause = math.inf, 0.0
+
+    def wait(self, error: IpuJobsError) -> None:
+        """Raises what does not pass by itself, or has lasted too long."""
+        now = time.monotonic()
+        self._since = min(self._since, now)
+        if isinstance(error, ApiError) and error.status < 500:
+            raise error
+        if now - self._since > UNREACHABLE_S or (self._end is not None and now > self._end):
+            raise error
+        self._pause = min(max(2 * self._pause, 0.5), PAUSE_MAX_S)
+        time.sleep(self._pause)
 
 
 def is_newer(version: str, than: str) -> bool:

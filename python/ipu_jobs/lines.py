@@ -34,6 +34,9 @@ class Position:
         self._seen = 0
         self._skip = 0
 
+    def is_used(self) -> bool:
+        return self.since is not None or self.offset > 0
+
     def reopen(self) -> None:
         self._skip = self._seen
 

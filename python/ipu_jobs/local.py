@@ -186,7 +186,8 @@ class Local(Backend):
         if not _log(folder, name, container).exists():
             return None
         state = "running" if self._is_alive(folder) else "terminated"
-        return {"metadata": {"name": name, "uid": job["metadata"]["uid"]}, "spec": {"nodeName": "localhost", "containers": [{"name": container}]},
+        return {"metadata": {"name": name, "uid": job["metadata"]["uid"]},
+                "spec": {"nodeName": "localhost", "containers": [{"name": container}]},
                 "status": {"containerStatuses": [{"name": container, "state": {state: {}}}]}}  # fmt: skip
 
     def await_pod_change(self, namespace: str, name: str, seen: Optional[Object], seconds: int) -> None:

@@ -70,7 +70,8 @@ def config_map(job_name: str, source: Source) -> Object:
 
 def owned(child: Object, owner: Object) -> Object:
     """The child, which Kubernetes deletes when its owner is gone."""
-    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
+    metadata = owner["metadata"]
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"], "uid": metadata["uid"]}
     return {**child, "metadata": {**child["metadata"], "ownerReferences": [reference]}}
 
 

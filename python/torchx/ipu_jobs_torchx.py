@@ -9,7 +9,9 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tup
 from ipu_jobs import Backend, Cluster, IpuJobsError, Job, Local, manifest
 from ipu_jobs.source import Source
 from torchx.schedulers.api import DescribeAppResponse, ListAppResponse, Scheduler, Stream, filter_regex
-from torchx.specs import AppDef, AppDryRunInfo, AppState, BindMount, ReplicaStatus, Role, RoleStatus, VolumeMount, macros, runopts
+from torchx.specs import (
+    AppDef, AppDryRunInfo, AppState, BindMount, ReplicaStatus, Role, RoleStatus, VolumeMount, macros, runopts,
+)  # fmt: skip
 
 IPUS = "graphcore.ai/ipu"  # of a role's resource.devices
 ROLE = "torchx.pytorch.org/role-name"
@@ -71,7 +73,8 @@ class IpuScheduler(Scheduler[Mapping[str, Any]]):
         self._get(app_id).delete()
 
     def log_iter(self, app_id: str, role_name: str, k: int = 0, regex: Optional[str] = None, since: Optional[datetime] = None,
-                 until: Optional[datetime] = None, should_tail: bool = False, streams: Optional[Stream] = None) -> Iterable[str]:  # fmt: skip
+                 until: Optional[datetime] = None, should_tail: bool = False,
+                 streams: Optional[Stream] = None) -> Iterable[str]:  # fmt: skip
         if streams not in (None, Stream.COMBINED):
             raise ValueError("containers have one log: streams must be combined")
         if until is not None:
@@ -130,7 +133,8 @@ def job_of(app: str, role: Role, ipus: Optional[int]) -> Dict[str, Any]:
     values = macros.Values(img_root="", app_id=name, replica_id="$(IPU_JOB_WORKER_INDEX)", rank0_env="MASTER_ADDR")
     role = values.apply(role)
     ipus = ipus or role.num_replicas * int(role.resource.devices.get(IPUS, 1))
-    pod = {"containers": [{"name": manifest.CONTAINER, **_container(role)}], "volumes": [_volume(n, mount) for n, mount in enumerate(role.mounts)]}
+    pod = {"containers": [{"name": manifest.CONTAINER, **_container(role)}],
+           "volumes": [_volume(n, mount) for n, mount in enumerate(role.mounts)]}  # fmt: skip
     spec: Dict[str, Any] = {"workers": {"template": {"spec": {key: value for key, value in pod.items() if value}}}}
     if role.max_retries:
         spec["restartPolicy"] = {"type": "OnFailure", "backOffLimit": role.max_retries}
@@ -146,7 +150,8 @@ def _container(role: Role) -> Dict[str, Any]:
     wanted = {key: value for key, value in amounts.items() if value}
     found = {
         "resources": {"requests": wanted, "limits": {key: value for key, value in wanted.items() if key == "memory"}} if wanted else {},
-        "ports": [{"name": re.sub(r"[^a-z0-9]+", "-", name.lower())[:15].strip("-"), "containerPort": port} for name, port in role.port_map.items()],
+        "ports": [{"name": re.sub(r"[^a-z0-9]+", "-", name.lower())[:15].strip("-"), "containerPort": port}
+                  for name, port in role.port_map.items()],
         "volumeMounts": [{"name": f"mount-{n}", "mountPath": mount.dst_path, "readOnly": mount.read_only}
                          for n, mount in enumerate(role.mounts) if isinstance(mount, (BindMount, VolumeMount))],
     }  # fmt: skip

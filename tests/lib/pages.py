@@ -7,6 +7,7 @@ A block says so behind its language, where readers of the page's source see it:
     text shown            what the block before it prints
     yaml file NAME        a file that later commands of the page read
     yaml run PLACE        an object that is applied there
+    python run PLACE      statements that are executed there, after those of earlier blocks
 
 `console` blocks take the marks of `sh`; they show commands behind a "$ " and what they print. What is shown is compared loosely:
 numbers, times and blanks may differ, more may be printed, and in another order, as the API server does with mistakes. There is no
@@ -34,6 +35,7 @@ PLACES = {
     "poprun": "tests/poprun/test_pages.py",
     "local": "tests/local/test_local_pages.py",  # without a cluster, by ipu-run
     "kubectl": "tests/component/kubectl/test_kubectl_page.py",  # as somebody with kubectl and a home
+    "python": "tests/e2e/test_python.py",  # in a Jupyter kernel, and a shell beside it
     "interop": "tests/interop/test_cert_manager.py",  # where the real cert-manager runs
 }
 DEADLINE_S = 300
@@ -164,7 +166,7 @@ class Reader:
 
     def __init__(self, folder, environment, **names):
         """`names` are what stands for a page's NAME, and for whatever else a reader would put in."""
-        self.folder, self._environment, self.names, self._printed = Path(folder), environment, names, ""
+        self.folder, self.environment, self.names, self._printed = Path(folder), environment, names, ""
         for thing in ("README.md", "build", "charts", "deploy", "docs"):
             (self.folder / thing).symlink_to(ROOT / thing)
 
@@ -188,7 +190,7 @@ class Reader:
     def types(self, commands):
         """What goes on in the background when they are over is ended."""
         script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{self.filled(commands)}"
-        return subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", script], cwd=self.folder, env=self._environment,
+        return subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", script], cwd=self.folder, env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S)
 
 

@@ -58,7 +58,8 @@ def test_a_write_makes_the_state_be_read(server, known):
 
 
 def test_each_change_is_seen_once(server, known):
-    server.on(WATCH, Answer([change("MODIFIED", job(6)), change("MODIFIED", job(7, "Restarting"))]), Answer(change("MODIFIED", job(8, "Failed"))))
+    server.on(WATCH, Answer([change("MODIFIED", job(6)), change("MODIFIED", job(7, "Restarting"))]),
+              Answer(change("MODIFIED", job(8, "Failed"))))
     server.on(GET, job(5))
     assert [each.object["status"]["launcherStatus"] for each in known.watch()] == ["Running", "Restarting", "Failed"]
 
@@ -66,7 +67,8 @@ def test_each_change_is_seen_once(server, known):
 def test_a_watch_begins_at_the_newest_version(server, known):
     server.on(WATCH, Answer(change("MODIFIED", job(6))), Answer(change("DELETED", job(7))))
     known.wait("Deleted")
-    assert [request.partition("resourceVersion=")[2].partition("&")[0] for request in server.requests if request.startswith(WATCH)] == ["5", "6"]
+    watches = [request for request in server.requests if request.startswith(WATCH)]
+    assert [request.partition("resourceVersion=")[2].partition("&")[0] for request in watches] == ["5", "6"]
 
 
 @pytest.mark.parametrize("trouble", [
@@ -81,16 +83,34 @@ def test_waiting_survives_a_broken_watch(server, known, trouble):
     assert known.wait(timeout=60).state == "Completed"
 
 
-def test_waiting_survives_an_api_server_that_is_away_but_not_for_ever(server, known, monkeypatch):
-    real, passed = time.monotonic, [0]
-    monkeypatch.setattr("time.monotonic", lambda: real() + passed[0])
-    monkeypatch.setattr("time.sleep", lambda seconds: passed.__setitem__(0, passed[0] + seconds))
+class Clock:
+    """Pauses pass at once."""
+
+    def __init__(self):
+        self.passed, self._real = 0, time.monotonic
+
+    def sleep(self, seconds):
+        self.passed += seconds
+
+    def monotonic(self):
+        return self._real() + self.passed
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("time.sleep", clock.sleep)
+    monkeypatch.setattr("time.monotonic", clock.monotonic)
+    return clock
+
+
+def test_waiting_survives_an_api_server_that_is_away_but_not_for_ever(server, known, clock):
     server.on(GET, *[failure(503)] * 12, job(9, "Completed"))
     known.wait()
     server.on(GET, failure(503, "apiserver is shutting down"))
     with pytest.raises(ipu_jobs.ApiError, match="apiserver is shutting down"):
         known.wait("Deleted")
-    assert passed[0] > 300
+    assert clock.passed > 300
 
 
 def test_a_job_of_another_uid_is_not_this_one(server, known):
@@ -205,10 +225,10 @@ def test_a_log_that_has_ended(server, known):
 
 
 def test_a_log_without_a_pod(server, known):
-    with pytest.raises(ipu_jobs.IpuJobsError, match="pod j-worker-0 has no log yet. ml/j is Running: it is Running"):
+    with pytest.raises(ipu_jobs.IpuJobsError, match="pod j-worker-0 has no log yet; ml/j is Running: it is Running"):
         list(known.logs())
     server.on(GET, job(6, "Completed"))
-    with pytest.raises(ipu_jobs.IpuJobsError, match="there is no pod j-worker-0 any more, or it was never started. ml/j is Completed"):
+    with pytest.raises(ipu_jobs.IpuJobsError, match="pod j-worker-0 is gone, or was never started; ml/j is Completed"):
         list(known.logs())
 
 
@@ -241,11 +261,28 @@ def test_following_ends_with_a_job_that_never_started(server, known, last):
     assert list(known.logs(follow=True)) == []
 
 
-def test_following_does_not_hide_a_node_without_a_log(server, known):
+def test_following_survives_an_api_server_that_is_away(server, known):
+    server.on(POD, failure(503), failure(503), failure(503), failure(503), pod(1, "running"), pod(1, "running"), pod(2, "terminated"))
+    server.on(LOG, *[failure(502)] * 4, Answer(stamped("01Z a")), Answer(stamped("01Z a", "02Z b")))
+    server.on(POD_WATCH, failure(503))
+    server.on(GET, *[failure(503)] * 4, job(7, "Completed"))
+    assert list(known.logs(follow=True)) == ["a", "b"]
+
+
+def test_following_does_not_hide_a_node_without_a_log(server, known, clock):
     server.on(POD, pod(1, "running"))
-    server.on(LOG, failure(500, "Get https://10.0.0.1:10250: dial tcp: i/o timeout"))
-    with pytest.raises(ipu_jobs.ApiError, match="i/o timeout"):
+    server.on(POD_WATCH, failure(403, "forbidden"))
+    server.on(LOG, Answer(stamped("01Z a")))
+    with pytest.raises(ipu_jobs.ApiError, match="forbidden"):
         list(known.logs(follow=True))
+
+
+def test_a_watch_that_ends_at_once_is_not_begun_again_at_once(server, known, clock):
+    server.on(WATCH, b"")
+    server.on(GET, job(5))
+    with pytest.raises(TimeoutError):
+        known.wait(timeout=20)
+    assert 19 <= clock.passed and server.count(WATCH) <= 21
 
 
 def test_the_backend_of_a_block(server, cluster):

@@ -120,7 +120,8 @@ def test_names_stay_below_the_folder(local):
 def test_a_missing_program_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     local = ipu_jobs.Local(program="ipu-run-missing")
-    with pytest.raises(ipu_jobs.IpuJobsError, match="cannot run ipu-run-missing: No such file or directory; install it, or add its folder to PATH"):
+    sentence = "cannot run ipu-run-missing: No such file or directory; install it, or add its folder to PATH"
+    with pytest.raises(ipu_jobs.IpuJobsError, match=sentence):
         local.submit(["true"], image="none")
     assert local.jobs() == []
 

@@ -56,7 +56,8 @@ def test_the_job_of_an_app(torchx, server):  # noqa: F811
 
 
 def test_a_dry_run_shows_the_job_and_sends_nothing(torchx, server):  # noqa: F811
-    shown = torchx("run", "-s", "ipu", "-cfg", "ipus=4", "--dryrun", "utils.echo", "--image", "i:1", "--msg", "hi", kubeconfig=server.kubeconfig)
+    shown = torchx("run", "-s", "ipu", "-cfg", "ipus=4", "--dryrun", "utils.echo", "--image", "i:1", "--msg", "hi",
+                   kubeconfig=server.kubeconfig)
     made = json.loads(shown[shown.index("{\n"):])
     assert made["kind"] == "IPUJob" and made["spec"]["ipusPerJobInstance"] == "4" and server.requests == []
 
@@ -106,7 +107,8 @@ def test_an_app_on_this_machine(torchx, server, ipu_run, monkeypatch):  # noqa: 
     def types(*words):
         return torchx(*words, kubeconfig=server.kubeconfig)
 
-    shown = types("run", "-s", "ipu_local", "--wait", "--log", "utils.sh", "--image", "none", "--num_replicas", "2", "echo", "rank", "${replica_id}")
+    shown = types("run", "-s", "ipu_local", "--wait", "--log", "utils.sh", "--image", "none", "--num_replicas", "2",
+                  "echo", "rank", "${replica_id}")
     handle = next(line for line in shown.splitlines() if line.startswith("ipu_local://"))
     assert "State: SUCCEEDED" in types("status", handle)
     assert types("log", f"{handle}/sh/1") == "sh/1 rank 1\n"

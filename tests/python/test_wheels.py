@@ -54,7 +54,8 @@ def test_the_library_is_inside_and_needs_an_old_glibc_only(wheels, tmp_path):
         assert {name for name in wheel.namelist() if ".so" in name} == LIBRARIES
         wheel.extractall(tmp_path)
     for library in LIBRARIES:
-        told = subprocess.run(["readelf", "--wide", "--dynamic", "--version-info", tmp_path / library], check=True, capture_output=True, text=True).stdout
+        told = subprocess.run(["readelf", "--wide", "--dynamic", "--version-info", tmp_path / library], check=True, capture_output=True,
+                              text=True, timeout=60).stdout
         versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", told)}
         assert versions and max(versions) <= OLDEST, library
         assert set(re.findall(r"R(?:UN)?PATH.*\[(.*)\]", told)) <= {"$ORIGIN"}, library

@@ -42,7 +42,8 @@ def test_a_function_from_submission_to_the_end(world, vipu, user):
     job.wait(timeout=120)
     watcher.join(120)
     assert (job.state, job.message) == ("Completed", "All instances done") and seen[0] == "Running" and seen[-1] == "Completed"
-    assert [event.reason for event in job.events()][-1] == "Completed" and all(event.time and event.note for event in job.events())
+    events = job.events()
+    assert events[-1].reason == "Completed" and all(event.time and event.note for event in events)
     assert [each.name for each in user.jobs()] == [job.name] and user.job(job.name).uid == job.uid
 
     job.delete()
@@ -57,7 +58,8 @@ def test_a_failure_is_raised_with_its_cause(world, vipu, user):
     world.start_operator(vipu.address)
     job = user.submit(["train"], image="train:1", name="fails")
     world.automatic(exits=lambda pod: 3)
-    with pytest.raises(ipu_jobs.JobFailed, match=f"{world.ns}/fails is Failed: Container main of pod fails-worker-0 exited with code 3") as caught:
+    sentence = f"{world.ns}/fails is Failed: Container main of pod fails-worker-0 exited with code 3"
+    with pytest.raises(ipu_jobs.JobFailed, match=sentence) as caught:
         job.wait(timeout=120)
     assert (caught.value.failure["pod"], caught.value.failure["exitCode"]) == ("fails-worker-0", 3)
 
