@@ -194,6 +194,18 @@ def test_without_a_kubeconfig(monkeypatch, tmp_path):
         ipu_jobs.Cluster().jobs()
 
 
+def test_in_a_pod_the_account_and_namespace_are_those_of_the_pod(monkeypatch, tmp_path):
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+    for name, file in (("SERVICE_TOKEN_FILENAME", "token"), ("SERVICE_CERT_FILENAME", "ca.crt")):
+        (tmp_path / file).write_text("text")
+        monkeypatch.setattr(f"kubernetes.config.incluster_config.{name}", str(tmp_path / file))
+    (tmp_path / "namespace").write_text("team\n")
+    monkeypatch.setattr("ipu_jobs.cluster.IN_POD", str(tmp_path / "namespace"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    assert ipu_jobs.Cluster().default_namespace() == "team"
+
+
 def test_an_unknown_context(cluster):
     with pytest.raises(ipu_jobs.IpuJobsError, match="the kubeconfig has no usable context other"):
         ipu_jobs.Cluster(context="other").jobs()

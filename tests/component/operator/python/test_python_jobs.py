@@ -42,8 +42,8 @@ def test_a_function_from_submission_to_the_end(world, vipu, user):
     job.wait(timeout=120)
     watcher.join(120)
     assert (job.state, job.message) == ("Completed", "All instances done") and seen[0] == "Running" and seen[-1] == "Completed"
-    events = job.events()
-    assert events[-1].reason == "Completed" and all(event.time and event.note for event in events)
+    until(lambda: "Completed" in [event.reason for event in job.events()], "the event is written")
+    assert all(event.time and event.note for event in job.events())
     assert [each.name for each in user.jobs()] == [job.name] and user.job(job.name).uid == job.uid
 
     job.delete()
