@@ -45,7 +45,7 @@ class Local(Backend):
         home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
         self._root = Path(home) / "ipu-jobs"
         self._children: Dict[Path, "subprocess.Popen[bytes]"] = {}
-        self._seen: Dict[Path, Tuple[int, List[Status]]] = {}
+        self._seen: Dict[str, Tuple[int, List[Status]]] = {}  # of each uid
 
     def default_namespace(self) -> str:
         return NAMESPACE
@@ -68,7 +68,6 @@ class Local(Backend):
                     "creationTimestamp": datetime.now(timezone.utc).strftime(TIME)}  # fmt: skip
         try:
             folder.mkdir(parents=True, mode=0o700)
-            self._seen.pop(folder, None)
             (folder / "job.json").write_text(json.dumps({**job, "metadata": metadata}))
             (folder / "input.yaml").write_text("\n---\n".join(
                 json.dumps({**each, "metadata": {**each["metadata"], "namespace": namespace}}) for each in objects))  # fmt: skip
@@ -91,10 +90,10 @@ class Local(Backend):
         return made
 
     def _spawn(self, folder: Path) -> "subprocess.Popen[bytes]":
-        command = [self._program, str(folder / "input.yaml"), "--run-dir", str(folder / "run")]
-        command += ["--ipus", str(self._ipus)] if self._ipus is not None else []
         import fcntl  # late: Windows has none
 
+        command = [self._program, str(folder / "input.yaml"), "--run-dir", str(folder / "run")]
+        command += ["--ipus", str(self._ipus)] if self._ipus is not None else []
         with open(folder / "lock", "wb") as lock, open(folder / "output", "wb") as output, open(folder / "messages", "wb") as messages:
             fcntl.flock(lock, fcntl.LOCK_EX)
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=messages, start_new_session=True,
@@ -117,7 +116,7 @@ class Local(Backend):
         if is_deleted and not is_running:
             shutil.rmtree(folder, ignore_errors=True)
             return None
-        seen = self._statuses(folder)
+        seen = self._statuses(folder, job["metadata"]["uid"])
         status: Dict[str, Any] = {"launcherStatus": "Pending", "lastMessage": ""}
         if is_running:
             # The end is told when the final object is there.
@@ -126,7 +125,7 @@ class Local(Backend):
                 status = {"launcherStatus": going[-1].state, "lastMessage": going[-1].message}
         else:
             status = _final(folder, name)
-        job["metadata"]["resourceVersion"] = str(len(seen) + (0 if is_running else 1))
+        job["metadata"]["resourceVersion"] = str(len(seen) + (not is_running) + is_deleted)
         return {**job, "status": {**status, **({"launcherStatus": "Terminating"} if is_deleted else {})}}
 
     def _is_alive(self, folder: Path) -> bool:
@@ -135,18 +134,19 @@ class Local(Backend):
             child.poll()  # its parent takes its exit status
         return _is_running(folder)
 
-    def _statuses(self, folder: Path) -> List[Status]:
+    def _statuses(self, folder: Path, uid: str) -> List[Status]:
         """The lines of the output that are not a pod's, which begin with a rank. Only what is new is read."""
-        offset, found = self._seen.get(folder, (0, []))
+        offset, found = self._seen.get(uid, (0, []))
         with open(folder / "output", "rb") as file:
             file.seek(offset)
-            new = file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        for line in whole.decode("utf-8", "replace").split("\n"):
-            match = STATUS.fullmatch(line)
-            if match:
-                found.append(Status(float(match[1]), match[2], match[3]))
-        self._seen[folder] = (offset + len(whole), found)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                offset += len(line)
+                match = STATUS.fullmatch(line[:-1].decode("utf-8", "replace"))
+                if match:
+                    found.append(Status(float(match[1]), match[2], match[3]))
+        self._seen[uid] = (offset, found)
         return found
 
     def list(self, namespace: str) -> List[Object]:
@@ -162,9 +162,12 @@ class Local(Backend):
         if job is None or job["metadata"]["uid"] != uid:
             return
         folder = self._folder(namespace, name)
-        (folder / "deleted").touch()
-        if self._is_alive(folder):
-            os.kill(int((folder / "pid").read_text()), signal.SIGINT)
+        try:
+            (folder / "deleted").touch(exist_ok=False)
+            if self._is_alive(folder):
+                os.kill(int((folder / "pid").read_text()), signal.SIGINT)
+        except (FileExistsError, ProcessLookupError):
+            pass  # it is ending: a second signal would not let it end in order
 
     def watch_job(self, namespace: str, name: str, version: str, seconds: int) -> Iterator[Tuple[str, Object]]:
         end = time.monotonic() + seconds
@@ -230,7 +233,7 @@ class Local(Backend):
             return []
         began = datetime.strptime(job["metadata"]["creationTimestamp"], TIME)
         return [{"eventTime": (began + timedelta(seconds=each.seconds)).strftime(TIME), "note": each.message, "reason": each.state,
-                 "type": "Warning" if each.state == "Failed" else "Normal"} for each in self._statuses(folder)]  # fmt: skip
+                 "type": "Warning" if each.state == "Failed" else "Normal"} for each in self._statuses(folder, uid)]  # fmt: skip
 
 
 def _is_running(folder: Path) -> bool:

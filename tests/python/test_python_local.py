@@ -70,6 +70,15 @@ def test_a_running_job_is_seen_by_another_python_and_deleted(local, tmp_path):
     assert job.refresh().state == "Deleted" and local.jobs() == []
 
 
+def test_a_deleted_job_may_end_in_order_however_often_it_is_deleted(local, tmp_path):
+    script = 'trap "sleep 1; touch $1; exit 0" TERM; echo started; while :; do sleep 0.05; done'
+    job = local.submit(["sh", "-c", script, "sh", str(tmp_path / "orderly")], image="none", name="twice")
+    assert next(job.logs(follow=True)) == "started"
+    assert job.delete().delete().state == "Terminating"
+    job.wait("Deleted", TIMEOUT_S)
+    assert (tmp_path / "orderly").exists()
+
+
 def test_a_job_continues_when_its_python_ends(local, tmp_path):
     begin = ("import ipu_jobs, sys\n"
              f"ipu_jobs.Local(program={local._program!r}).submit(sys.argv[1:], image='none', name='left').wait('Running', 60)\n")
