@@ -71,10 +71,12 @@ def test_a_running_job_is_seen_by_another_python_and_deleted(local, tmp_path):
 
 
 def test_a_deleted_job_may_end_in_order_however_often_it_is_deleted(local, tmp_path):
-    script = 'trap "sleep 1; touch $1; exit 0" TERM; echo started; while :; do sleep 0.05; done'
+    script = 'trap "echo asked; sleep 1; touch $1; exit 0" TERM; echo started; while :; do sleep 0.05; done'
     job = local.submit(["sh", "-c", script, "sh", str(tmp_path / "orderly")], image="none", name="twice")
-    assert next(job.logs(follow=True)) == "started"
-    assert job.delete().delete().state == "Terminating"
+    lines = job.logs(follow=True)
+    assert next(lines) == "started"
+    assert job.delete().state == "Terminating" and "asked" in lines
+    job.delete()
     job.wait("Deleted", TIMEOUT_S)
     assert (tmp_path / "orderly").exists()
 
