@@ -84,7 +84,7 @@ PURE = re.compile(
       |rawmemchr|v?snprintf|abs|labs|qsort|bsearch|ffs|isoc99_sscanf|sigabbrev_np
       |calloc|aligned_alloc|realloc|free|malloc_trim|write|close|hton[ls]|ntoh[ls]|inet_[pn]to[pn])(_chk)?
       |abort|__assert_fail|__errno_location|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__popcount[ds]i2|__ctype_(b|tolower|toupper)_loc
-      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+|(de|in)flate(End|Init2?_)?|protobuf_c_\w+|(virmgrpc|ipuoperator|grpc__health)__\w+""",
+      |isfinite|floor|ceil|fabs|cJSON_\w+|yaml_\w+|(de|in)flate(End|Init2?_)?|protobuf_c_\w+|(virmgrpc|ipuoperator|grpc__health|grpc__reflection)__\w+|vipu_descriptors(_len)?""",
     re.VERBOSE,
 )
 

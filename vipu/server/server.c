@@ -127,6 +127,7 @@ static bool start_service(struct server *server, struct err *err)
 {
     const struct server_limits *limits = &server->config.limits;
     const struct grpc_server_options options = {
+        .kind_of = methods_kind,
         .max_request = limits->request_bytes,
         .max_connections = limits->connections,
         .max_calls = limits->calls,

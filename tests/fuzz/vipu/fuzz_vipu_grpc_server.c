@@ -1,5 +1,5 @@
-/* A connection of the answering side: whatever a client sends behind its preface, each call that reaches the
- * handler is answered once, now or when its connection has gone, and nothing is left over. */
+/* A connection of the answering side: whatever a client sends behind its preface, each message that reaches
+ * the handler is answered once, now or when its connection has gone, and nothing is left over. */
 #include <assert.h>
 #include <nghttp2/nghttp2.h>
 #include <stddef.h>
@@ -31,6 +31,18 @@ static void on_call(void *ctx, struct grpc_server_call *call, struct slice path,
         grpc_server_reply(call, message);
 }
 
+static enum grpc_method_kind kind_of(struct slice path)
+{
+    switch (path.len ? path.ptr[path.len - 1] : '\0') {
+    case 'o':
+        return GRPC_EXCHANGE;
+    case 'h':
+        return GRPC_WATCH;
+    default:
+        return GRPC_UNARY;
+    }
+}
+
 static void on_gone(void *ctx, struct grpc_server_conn *conn)
 {
     struct world *world = ctx;
@@ -58,7 +70,8 @@ static void answer_held(struct world *world, size_t keep)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static struct loop *loop;
-    static const struct grpc_server_options options = {.max_request = 1 << 10,
+    static const struct grpc_server_options options = {.kind_of = kind_of,
+                                                       .max_request = 1 << 10,
                                                        .max_connections = 1,
                                                        .max_calls = 10,
                                                        .max_unsent = 1 << 12,

@@ -5,10 +5,13 @@ import time
 import grpc
 import pytest
 
+import rawh2
 from faults import HEAD, QUICK, put, set_faults, shown
 from generic import Client, pb
 from programs import DEADLINE_S, run_program, until
+from test_abuse import CALL, Raw
 from test_calls import rejected, wait_active, wait_gone
+from test_metrics import scrape
 
 UNKNOWN = grpc.StatusCode.UNKNOWN
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
@@ -35,9 +38,24 @@ def status_of(client, id, timeout):
     return client.user.GetPartitionStatus.future(pb.GetPartitionStatusRequest(partition_id=id), timeout=timeout)
 
 
+def create_request(id):
+    return pb.CreatePartitionRequest(requirements=pb.PartitionRequirements(id=id, size=1))
+
+
 def create_of(client, id, timeout):
-    request = pb.CreatePartitionRequest(requirements=pb.PartitionRequirements(id=id, size=1))
-    return client.user.CreatePartition.future(request, timeout=timeout)
+    return client.user.CreatePartition.future(create_request(id), timeout=timeout)
+
+
+def impatient(server, path, request):
+    """A caller with a deadline, but without a clock of its own: it hears of it from the server."""
+    peer = Raw(server.port)
+    peer.send(rawh2.headers(1, [*((k, path if k == ":path" else v) for k, v in CALL), ("grpc-timeout", "200m")]),
+              rawh2.frame(rawh2.DATA, rawh2.message(request), rawh2.END_STREAM, 1))
+    return peer
+
+
+def calls_of(server, method, status):
+    return scrape(server)[1].get(("vipu_calls_total", method, status), 0)
 
 
 def has(client, id):
@@ -94,6 +112,23 @@ def test_a_call_that_takes_effect_after_its_client_is_gone(server, client):
     until(lambda: has(client, "p1"), "it took effect all the same")
 
 
+def test_a_call_whose_deadline_passes_before_it_runs(server, client):
+    """It is answered at its deadline, without effect; the wait ends with it."""
+    client.version()
+    set_faults(server, "calls: [{method: CreatePartition, times: 1, latency-ms: 600000}]")
+    call = create_of(client, "p1", timeout=1)
+    assert call.exception().code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    until(lambda: calls_of(server, "CreatePartition", "DEADLINE_EXCEEDED") == 1, "the call has ended")
+    client.create("p2", 64)  # all IPUs
+
+
+def test_a_deadline_is_answered_by_the_server(server, client):
+    """Of a call that waits, and of one whose response does."""
+    set_faults(server, "calls: [{method: Get*, latency-ms: 600000}, {method: List*, late-ms: 600000}]")
+    for path in ("/virmgrpc.VersionService/GetVersion", "/virmgrpc.UserService/ListPartitions"):
+        assert b"\x014" in impatient(server, path, b"").answer(1)
+
+
 @pytest.mark.parametrize("effect", [False, True])
 def test_a_call_that_fails_with_and_without_effect(server, client, effect):
     set_faults(server, {"calls": [{"method": "CreatePartition", "status": "UNAVAILABLE", "message": "not today",
@@ -129,13 +164,13 @@ def test_a_controller_that_stalls_until_released(server, client):
     client.version()  # the connection stands, so that a call is on its way at once
     set_faults(server, "stall: true")
     waiting = [create_of(client, f"p{i}", DEADLINE_S) for i in range(20)]
-    given_up = create_of(client, "late", timeout=2)
-    assert given_up.exception().code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    given_up = impatient(server, "/virmgrpc.UserService/CreatePartition", create_request("late").SerializeToString())
+    assert b"\x014" in given_up.answer(1)
     assert not any(call.done() for call in waiting)
     set_faults(server, "")
     assert [call.result().partition_id for call in waiting] == [f"p{i}" for i in range(20)]
-    # Nobody waited for this one any more; the controller did not know.
-    until(lambda: has(client, "late"), "it took effect late")
+    until(lambda: calls_of(server, "CreatePartition", "DEADLINE_EXCEEDED") == 1, "nobody waits for this one any more")
+    assert not has(client, "late")
 
 
 def test_a_controller_that_stalls_for_a_while(server, client):

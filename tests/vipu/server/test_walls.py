@@ -59,8 +59,14 @@ def bystander(dial):
         one.leave()
 
 
-def call_for(method):
-    return [(name, f"/virmgrpc.UserService/{method}" if name == ":path" else value) for name, value in CALL]
+def call_for(method, service="virmgrpc.UserService"):
+    return [(name, f"/{service}/{method}" if name == ":path" else value) for name, value in CALL]
+
+
+REFLECT = call_for("ServerReflectionInfo", "grpc.reflection.v1.ServerReflection")
+HALF = dict(body=b"\0\0\0\0\x09a", end=0)
+WATCH = dict(headers=call_for("Watch", "grpc.health.v1.Health"))
+EXCHANGE = dict(headers=REFLECT, body=rawh2.message(b"\x3a\x00"), end=0)
 
 
 @pytest.mark.parametrize("window", [0, 65535], ids=["no-window", "no-read"])
@@ -85,19 +91,40 @@ def test_readers_that_do_not_read(serve, bystander, window):
           "the memory is given back")
 
 
+def test_exchanges_that_do_not_read(serve, bystander):
+    """Of the reflection service: each of its small requests has a response of many times its size."""
+    server = serve("clusters: [{id: cl1}]")
+    others = bystander(server)
+    requests = rawh2.message(b"\x1a\x0avipu.proto") * 900
+    peers = []
+    for _ in range(40):
+        peers.append(Raw(server.port, greet=False))
+        try:
+            peers[-1].send(rawh2.PREFACE, rawh2.settings((4, 0)))
+            for stream in range(1, 21, 2):
+                peers[-1].call(stream, REFLECT, body=requests, end=0)
+        except ENDS:
+            pass  # it was cut off
+        others.ask()
+    for peer in peers:
+        peer.sock.close()
+    until(lambda: is_sanitized(server.process) or resident_mib(server) - others.idle_mib < BOUND_MIB / 4,
+          "the memory is given back")
+
+
 @pytest.mark.parametrize("secure", [False, True])
-@pytest.mark.parametrize("begun", [False, True], ids=["silent", "unfinished"])
+@pytest.mark.parametrize("begun", [None, HALF, WATCH, EXCHANGE], ids=["silent", "unfinished", "watching", "exchanging"])
 def test_connections_that_ask_nothing(serve, bystander, dial, secure, begun):
-    """As many as there may be, with half a call each or without a word: they make room at once."""
+    """As many as there may be, with a call each that stays open, or without a word: they make room at once."""
     server = serve("clusters: [{id: cl1}]\n" + (SECURE if secure else ""))
     options = ALICE if secure else {}
     others = bystander(server, **options)
     peers = []
     for _ in range(300):
-        peers.append(Raw(server.port, greet=begun))
+        peers.append(Raw(server.port, greet=begun is not None))
         try:
             if begun:
-                peers[-1].call(1, body=b"\0\0\0\0\x09a", end=0)
+                peers[-1].call(1, **begun)
         except ENDS:
             pass
     for _ in range(10):

@@ -1,4 +1,4 @@
-"""A generic gRPC side for the tests: grpcio with messages made from tests/vipu/support/virmgrpc.proto, without any code of this project."""
+"""A generic gRPC side for the tests: grpcio with messages made from the .proto files of tests/vipu/support, without any code of this project."""
 
 import subprocess
 import sys
@@ -13,12 +13,13 @@ HERE = Path(__file__).resolve().parent
 def _generate():
     out = tempfile.TemporaryDirectory(prefix="virmgrpc-")
     subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{HERE}", f"--python_out={out.name}",
-                    f"--grpc_python_out={out.name}", "virmgrpc.proto"], check=True)
+                    f"--grpc_python_out={out.name}", "virmgrpc.proto", "reflection.proto"], check=True)
     sys.path.insert(0, out.name)
     return out
 
 
 _generated = _generate()
+import reflection_pb2 as reflection  # noqa: E402
 import virmgrpc_pb2 as pb  # noqa: E402
 import virmgrpc_pb2_grpc as services  # noqa: E402
 
@@ -55,6 +56,18 @@ class Client:
 
     def close(self):
         self.channel.close()
+
+    def reflect(self, requests, version="v1", **options):
+        """The responses to an iterator of requests, as they arrive."""
+        call = self.channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+                                          request_serializer=reflection.ServerReflectionRequest.SerializeToString,
+                                          response_deserializer=reflection.ServerReflectionResponse.FromString)
+        return call(requests, **{"timeout": self.DEADLINE_S, **options})
+
+    def watch(self, service, **options):
+        """The responses to Watch of the health service, as bytes."""
+        call = self.channel.unary_stream("/grpc.health.v1.Health/Watch")
+        return call(b"\x0a" + bytes([len(service)]) + service.encode() if service else b"", **options)
 
     def version(self):
         return self.versions.GetVersion(pb.VersionRequest(), timeout=self.DEADLINE_S).version

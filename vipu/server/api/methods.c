@@ -17,7 +17,9 @@
 #include "vipu/server/storage/group_commit.h"
 #include "vipu/wire/grpc/grpc.h"
 #include "vipu/wire/grpc/request.h"
+#include "vipu/wire/messages/descriptors.h"
 #include "vipu/wire/messages/health.h"
+#include "vipu/wire/messages/reflection.h"
 #include "vipu/wire/messages/replies.h"
 #include "vipu/wire/messages/requests.h"
 
@@ -264,10 +266,15 @@ static bool get_capacity(struct methods *m, struct rpc *rpc, struct slice messag
     return true;
 }
 
-/* Whether a method of the table belongs to this service. */
-static bool has_service(const char *service);
+static bool has_service(const char *service)
+{
+    AUTO(strv) struct strv services = {0};
 
-/* For probes, which have no user. The empty name is the whole server. */
+    descriptors_services(&services);
+    return strv_has(&services, service);
+}
+
+/* The empty name is the whole server. */
 static bool check_health(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                          struct err *err)
 {
@@ -284,6 +291,36 @@ static bool check_health(struct methods *m, struct rpc *rpc, struct slice messag
     return true;
 }
 
+/* The call stays open, but its status never changes: the server ends with its connections. */
+static bool watch_health(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                         struct err *err)
+{
+    AUTO(str) struct str out = {0};
+    const char *service;
+
+    (void)m;
+    if (!wire_get_health_request(message, arena, &service, err))
+        return false;
+    if (*service && !has_service(service))
+        wire_put_service_unknown(&out);
+    else
+        wire_put_serving(&out);
+    reply(rpc, &out);
+    return true;
+}
+
+static bool reflect(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
+                    struct err *err)
+{
+    AUTO(str) struct str out = {0};
+
+    (void)m;
+    if (!wire_answer_reflection(message, arena, &out, err))
+        return false;
+    reply(rpc, &out);
+    return true;
+}
+
 /* False, without a reply, if the call is rejected; err says why. */
 typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice message, struct arena *arena,
                           struct err *err);
@@ -291,38 +328,46 @@ typedef bool (*method_fn)(struct methods *m, struct rpc *rpc, struct slice messa
 static const struct {
     const char *path;
     method_fn fn;
+    enum grpc_method_kind kind;
 } table[] = {
-    {"/virmgrpc.VersionService/GetVersion", get_version},
-    {"/virmgrpc.UserService/ListPartitions", list_partitions},
-    {"/virmgrpc.UserService/ListIPUAttributes", list_ipu_attributes},
-    {"/virmgrpc.UserService/CreatePartition", create_partition},
-    {"/virmgrpc.UserService/RemovePartition", remove_partition},
-    {"/virmgrpc.UserService/ResetPartition", reset_partition},
-    {"/virmgrpc.UserService/GetPartitionIpuofConfig", get_ipuof},
-    {"/virmgrpc.UserService/GetPartitionStatus", get_status},
-    {WIRE_EXTENSION "ListAllocations", list_allocations},
-    {WIRE_EXTENSION "ListClusters", list_clusters},
-    {WIRE_EXTENSION "GetCapacity", get_capacity},
-    {WIRE_HEALTH "Check", check_health},
+    {"/virmgrpc.VersionService/GetVersion", get_version, GRPC_UNARY},
+    {"/virmgrpc.UserService/ListPartitions", list_partitions, GRPC_UNARY},
+    {"/virmgrpc.UserService/ListIPUAttributes", list_ipu_attributes, GRPC_UNARY},
+    {"/virmgrpc.UserService/CreatePartition", create_partition, GRPC_UNARY},
+    {"/virmgrpc.UserService/RemovePartition", remove_partition, GRPC_UNARY},
+    {"/virmgrpc.UserService/ResetPartition", reset_partition, GRPC_UNARY},
+    {"/virmgrpc.UserService/GetPartitionIpuofConfig", get_ipuof, GRPC_UNARY},
+    {"/virmgrpc.UserService/GetPartitionStatus", get_status, GRPC_UNARY},
+    {WIRE_EXTENSION "ListAllocations", list_allocations, GRPC_UNARY},
+    {WIRE_EXTENSION "ListClusters", list_clusters, GRPC_UNARY},
+    {WIRE_EXTENSION "GetCapacity", get_capacity, GRPC_UNARY},
+    {WIRE_HEALTH "Check", check_health, GRPC_UNARY},
+    {WIRE_HEALTH "Watch", watch_health, GRPC_WATCH},
+    {WIRE_REFLECTION "ServerReflectionInfo", reflect, GRPC_EXCHANGE},
 };
-
-static bool has_service(const char *service)
-{
-    size_t len = strlen(service);
-
-    for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (strncmp(table[i].path + 1, service, len) == 0 && table[i].path[1 + len] == '/')
-            return true;
-    return false;
-}
 
 static size_t find_method(struct slice path)
 {
     size_t i = 0;
 
+    if (slice_eq(path, WIRE_REFLECTION_V1ALPHA "ServerReflectionInfo"))
+        path = slice_of(WIRE_REFLECTION "ServerReflectionInfo");
     while (i < COUNT_OF(table) && !slice_eq(path, table[i].path))
         i++;
     return i;
+}
+
+enum grpc_method_kind methods_kind(struct slice path)
+{
+    size_t method = find_method(path);
+
+    return method < COUNT_OF(table) ? table[method].kind : GRPC_UNARY;
+}
+
+/* The probes have no user. */
+static bool is_probe(method_fn fn)
+{
+    return fn == check_health || fn == watch_health;
 }
 
 /* The user is looked up right before the call runs: a reload may have changed the users since the call
@@ -337,7 +382,7 @@ static bool authenticate(struct methods *m, struct rpc *rpc, struct err *err)
         .now_ms = loop_now_ms(m->loop),
     };
 
-    if (!m->config->secure || table[rpc->method].fn == check_health)
+    if (!m->config->secure || is_probe(table[rpc->method].fn))
         return true;
     rpc->user = login_check(&m->login, &attempt, &m->config->users, m->controller, &rpc->holder, err);
     return rpc->user != NULL;

@@ -23,5 +23,6 @@ void methods_flush(struct methods *methods);
 void methods_set_faults_take(struct methods *methods, struct faults *faults);
 const struct faults *methods_faults(const struct methods *methods); /* including what is left of each rule */
 void methods_users_changed(struct methods *methods);                /* by a reload */
+enum grpc_method_kind methods_kind(struct slice path);              /* a grpc_method_kind_fn */
 /* A grpc_server_fn; ctx is the struct methods. */
 void methods_answer(void *ctx, struct grpc_server_call *call, struct slice path, struct slice message);

@@ -66,10 +66,18 @@ static size_t cost_of(const struct delayed_call *delayed_call)
     return sizeof(*delayed_call) + sizeof(*delayed_call->rpc) + delayed_call->len;
 }
 
+/* Of its caller's deadline, after which nobody waits for it any more. */
+static int64_t time_left_ms(const struct fault_injector *injector, const struct rpc *rpc)
+{
+    return grpc_server_call_deadline_ms(rpc->call) - loop_now_ms(injector->loop);
+}
+
 static void carry_out(struct fault_injector *injector, struct rpc *rpc, struct slice message)
 {
     if (injector->is_ending)
         rpc_reject(rpc, GRPC_UNAVAILABLE, "the controller is shutting down");
+    else if (time_left_ms(injector, rpc) <= 0)
+        rpc_reject(rpc, GRPC_DEADLINE_EXCEEDED, "the call's deadline passed before it was carried out");
     else
         injector->fn(injector->ctx, rpc, message);
 }
@@ -105,8 +113,10 @@ static void wait_and_carry_out(struct fault_injector *injector, struct rpc *rpc,
                                struct slice message, uint32_t latency_ms)
 {
     struct delayed_call *delayed_call = delayed_call_new(injector, rpc, name, message);
+    int64_t left_ms = time_left_ms(injector, rpc);
 
-    if (delayed_calls_add(injector->delayed, latency_ms, cost_of(delayed_call), on_waited, delayed_call))
+    if (delayed_calls_add(injector->delayed, left_ms < latency_ms ? left_ms : latency_ms,
+                          cost_of(delayed_call), on_waited, delayed_call))
         return;
     delayed_call_free(delayed_call);
     rpc_reject(rpc, GRPC_RESOURCE_EXHAUSTED, "too many delayed calls");

@@ -20,6 +20,8 @@ static const char *const methods[] = {
     "ListClusters",
     "GetCapacity",
     "Check",
+    "Watch",
+    "ServerReflectionInfo",
 };
 
 bool faults_know_method(const char *pattern)

@@ -105,17 +105,31 @@ bool grpc_frame(struct str *out, struct slice message)
     return str_add(out, prefix, sizeof(prefix)) && str_add(out, message.ptr, message.len);
 }
 
+static size_t message_len(const char *prefix)
+{
+    const unsigned char *b = (const unsigned char *)prefix;
+
+    return (size_t)b[1] << 24 | (size_t)b[2] << 16 | (size_t)b[3] << 8 | b[4];
+}
+
+bool grpc_first_frame(struct slice bytes, struct slice *ret)
+{
+    if (bytes.len < GRPC_PREFIX_BYTES || message_len(bytes.ptr) > bytes.len - GRPC_PREFIX_BYTES)
+        return false;
+    *ret = (struct slice){bytes.ptr, GRPC_PREFIX_BYTES + message_len(bytes.ptr)};
+    return true;
+}
+
 bool grpc_unframe(struct slice body, struct slice *ret, struct err *err)
 {
-    const unsigned char *b = (const unsigned char *)body.ptr;
     size_t len;
 
     if (body.len < GRPC_PREFIX_BYTES)
         return err_set(err, ERR_IO, "incomplete message: expected a prefix of %u bytes, got %zu",
                        GRPC_PREFIX_BYTES, body.len);
-    if (b[0] != 0)
+    if (body.ptr[0] != 0)
         return err_set(err, ERR_IO, "unexpected compressed message");
-    len = (size_t)b[1] << 24 | (size_t)b[2] << 16 | (size_t)b[3] << 8 | b[4];
+    len = message_len(body.ptr);
     if (len != body.len - GRPC_PREFIX_BYTES)
         return err_set(err, ERR_IO, "incomplete message: expected %zu bytes, got %zu", len,
                        body.len - GRPC_PREFIX_BYTES);

@@ -42,6 +42,8 @@ int grpc_status_of_kind(enum err_kind kind);
 /* The number of a grpc-status header; GRPC_UNKNOWN for an invalid one. */
 int grpc_status_parse(struct slice text);
 
+/* The first message of bytes that may have several, with its prefix; false: it is not complete yet. */
+bool grpc_first_frame(struct slice bytes, struct slice *ret);
 bool grpc_frame(struct str *out, struct slice message); /* appends prefix and message; false if out is full */
 /* The only message of the body. ERR_IO: compressed, truncated, or more than one. Borrowed from body. */
 MUST_USE bool grpc_unframe(struct slice body, struct slice *ret, struct err *err);

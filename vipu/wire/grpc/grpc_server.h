@@ -1,11 +1,11 @@
-/* The server side of gRPC: listens, accepts unary calls from many connections, passes each complete request
- * to one handler, and sends its reply. It rejects requests that are not gRPC, and bodies, calls and
+/* The server side of gRPC: listens, accepts calls from many connections, passes each complete message to one
+ * handler, and sends its reply. It rejects requests that are not gRPC, and bodies, calls and
  * connections beyond the limits. At a limit, it closes connections that are not in use, or use the most
  * (eviction.h). It does not interpret messages.
  *
- * The handler must finish every call exactly once, by grpc_server_reply, grpc_server_reject or
+ * The handler must finish every message exactly once, by grpc_server_reply, grpc_server_reject or
  * grpc_server_drop, at once or later; the handle is invalid after that. This also holds if the caller has
- * cancelled the call: the reply is then discarded. */
+ * cancelled the call, or its deadline has passed: the reply is then discarded. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,16 +20,27 @@ struct grpc_server;
 struct grpc_server_call;
 struct tls_context; /* vipu/wire/transport/tls_context.h */
 
-struct grpc_server_options {
-    size_t max_request;       /* bytes of one message; 0: 4 MiB */
-    uint32_t max_connections; /* 0: 256 */
-    uint32_t max_calls;       /* in flight on one connection; 0: 1000 */
-    size_t max_unsent;        /* a connection with so many unread bytes gets no more replies; 0: 16 MiB */
-    size_t max_memory;        /* bytes kept for all clients together, and one reply more; 0: 32 MiB */
-    uint32_t stall_ms;        /* for a request to be completed, and a reply to be read on; 0: 10 s */
+/* How many messages a call of a method has. */
+enum grpc_method_kind {
+    GRPC_UNARY,
+    GRPC_EXCHANGE, /* a reply for each of the caller's small messages, in order, until it has sent the last */
+    GRPC_WATCH,    /* a reply at once; the call stays open until its caller leaves */
 };
 
-/* path is "/package.Service/Method"; both are borrowed for the call. */
+/* path is "/package.Service/Method", borrowed. */
+typedef enum grpc_method_kind (*grpc_method_kind_fn)(struct slice path);
+
+struct grpc_server_options {
+    grpc_method_kind_fn kind_of; /* NULL: all methods are unary */
+    size_t max_request;          /* bytes of one message; 0: 4 MiB */
+    uint32_t max_connections;    /* 0: 256 */
+    uint32_t max_calls;          /* in flight on one connection; 0: 1000 */
+    size_t max_unsent;           /* a connection with so many unread bytes gets no more replies; 0: 16 MiB */
+    size_t max_memory;           /* bytes kept for all clients together, and one reply more; 0: 32 MiB */
+    uint32_t stall_ms;           /* for a request to be completed, and a reply to be read on; 0: 10 s */
+};
+
+/* Both are borrowed for the call. */
 typedef void (*grpc_server_fn)(void *ctx, struct grpc_server_call *call, struct slice path,
                                struct slice message);
 
@@ -52,6 +63,8 @@ const char *grpc_server_call_access_key(const struct grpc_server_call *call);
 const char *grpc_server_call_certificate(const struct grpc_server_call *call);
 /* A random number of the call's connection, unlike those of others before and after it. */
 uint64_t grpc_server_call_connection(const struct grpc_server_call *call);
+/* Time of the loop after which its caller does not wait any more; INT64_MAX: it named none. */
+int64_t grpc_server_call_deadline_ms(const struct grpc_server_call *call);
 const char *grpc_server_call_path(const struct grpc_server_call *call); /* "" if it is too long */
 
 void grpc_server_reply(struct grpc_server_call *call, struct slice message);

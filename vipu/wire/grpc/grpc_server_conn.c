@@ -10,6 +10,7 @@
 
 #define STREAM_WINDOW (1 << 20)
 #define CONNECTION_WINDOW (4 << 20)
+#define EXCHANGE_BYTES ((size_t)16 << 10) /* messages of an exchange that wait for their turn */
 #define UNFINISHED_MAX 4u /* unfinished requests of the largest size: so many bytes may be buffered */
 /* Some clients reset every stream when they are done with it; an attacker's resets come faster than calls
  * can. */
@@ -25,11 +26,15 @@ struct grpc_server_call {
     struct grpc_server_conn *conn; /* NULL when the caller is gone */
     int32_t stream_id;
     struct request request;
+    enum grpc_method_kind kind;
     int64_t begun_ms;
+    int64_t heard_ms; /* its start, or its last message of an exchange */
     size_t bytes;     /* kept for it */
     bool is_complete; /* the request */
-    bool handed;      /* the handler has it */
-    bool answered;
+    bool handed;      /* the handler has it, or its last message */
+    bool has_headers; /* of the response, and then messages */
+    bool answered;    /* its status is decided */
+    struct loop_timer deadline;
     int status;
     struct str text;
     struct str reply;
@@ -43,12 +48,14 @@ struct grpc_server_conn {
     struct grpc_server_conn_owner owner;
     struct grpc_server_calls calls;
     struct loop_timer stall;
-    uint64_t number;     /* random */
-    bool has_spoken;     /* it has sent a frame */
-    bool is_known;       /* one of its calls has succeeded */
-    int64_t since_ms;    /* its last complete request, or its start */
-    int64_t progress_ms; /* when its client last took a part of a response */
-    size_t handed_count; /* calls that are with the handler */
+    struct loop_timer resume; /* of exchanges whose last response has been read */
+    bool is_resuming;         /* inside it: all is flushed at its end */
+    uint64_t number;          /* random */
+    bool has_spoken;          /* it has sent a frame */
+    bool is_known;            /* one of its calls has succeeded */
+    int64_t since_ms;         /* its last complete request, or its start */
+    int64_t progress_ms;      /* when its client last took a part of a response */
+    size_t handed_count;      /* calls that are with the handler */
     size_t answered_count;
     size_t bytes;      /* kept for it, of the server's memory */
     size_t queued;     /* the part of it for frames and bytes that wait to be sent */
@@ -116,22 +123,37 @@ static void drop_body(struct grpc_server_call *call)
     call_drop(call, len);
 }
 
+/* Its client owes nothing but to read. */
+static bool waits_for_reader(const struct grpc_server_conn *conn)
+{
+    return conn->answered_count > 0 || conn->unsent > 0;
+}
+
+/* Before something waits to be read. */
+static void note_waiting(struct grpc_server_conn *conn)
+{
+    if (!waits_for_reader(conn))
+        conn->progress_ms = now_of(conn);
+}
+
 static void call_set_answered(struct grpc_server_call *call)
 {
     struct grpc_server_conn *conn = call->conn;
 
     call->answered = true;
+    loop_timer_stop(&call->deadline);
     if (!conn)
         return;
     conn->handed_count -= call->handed;
-    if (conn->answered_count++ == 0)
-        conn->progress_ms = now_of(conn);
+    note_waiting(conn);
+    conn->answered_count++;
 }
 
 /* The stream is closed. A call that is still with the handler lives until it is finished. */
 static void call_detach(struct grpc_server_conn *conn, struct grpc_server_call *call)
 {
     TAILQ_REMOVE(&conn->calls, call, entry);
+    loop_timer_stop(&call->deadline);
     conn->unfinished -= call->request.body.len;
     conn->unsent -= call->reply.len - call->reply_sent;
     if (call->answered) {
@@ -162,8 +184,8 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
     call = NEW(struct grpc_server_call);
-    *call =
-        (struct grpc_server_call){.conn = conn, .stream_id = frame->hd.stream_id, .begun_ms = now_of(conn)};
+    *call = (struct grpc_server_call){
+        .conn = conn, .stream_id = frame->hd.stream_id, .begun_ms = now_of(conn), .heard_ms = now_of(conn)};
     if (!call_keep(call, CALL_BYTES)) {
         mem_free(call);
         return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
@@ -205,25 +227,8 @@ static const char *gather(struct grpc_server_conn *conn, struct grpc_server_call
     return NULL;
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *bytes,
-                   size_t len, void *ctx)
-{
-    struct grpc_server_call *call = call_at(session, stream_id);
-    struct grpc_server_conn *conn = ctx;
-    const char *rejected = NULL;
-
-    (void)flags;
-    if (call && !call->answered)
-        rejected = gather(conn, call, bytes, len);
-    if (!rejected)
-        return 0;
-    drop_body(call);
-    grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, rejected);
-    return 0;
-}
-
 /* "Trailers-Only" in gRPC: one HEADERS frame that ends the stream. */
-static void submit_rejection(struct grpc_server_call *call)
+static void submit_status(struct grpc_server_call *call)
 {
     const struct request *request = &call->request;
     nghttp2_nv headers[5];
@@ -235,58 +240,180 @@ static void submit_rejection(struct grpc_server_call *call)
     headers[count++] = h2_header(":status", http_status);
     headers[count++] = h2_header("content-type", "application/grpc");
     headers[count++] = h2_header("grpc-status", status);
-    headers[count++] = h2_header("grpc-message", str_text(&call->text));
-    if (request_is_compressed(request))
+    if (call->text.len)
+        headers[count++] = h2_header("grpc-message", str_text(&call->text));
+    if (request->is_compressed)
         headers[count++] = h2_header("grpc-accept-encoding", "identity");
     nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, count, NULL);
 }
 
-/* Sent with the connection's next flush. */
-static void reject(struct grpc_server_call *call, int grpc_status, const char *text)
+/* The call's status follows what has been sent of it. Sent with the connection's next flush. */
+static void finish(struct grpc_server_call *call, int grpc_status, const char *text)
 {
     call_set_answered(call);
     call->status = grpc_status;
     grpc_text_encode(text, &call->text);
-    submit_rejection(call);
+    if (call->has_headers)
+        nghttp2_session_resume_data(call->conn->h2.session, call->stream_id);
+    else
+        submit_status(call);
 }
 
-static bool validate(const struct grpc_server_call *call, struct slice *ret, struct err *err)
+static bool validate(struct grpc_server_call *call, struct slice frame, struct slice *ret, struct err *err)
 {
-    int64_t timeout_ms = call->request.timeout_ms;
-
-    if (!request_validate(&call->request, ret, err))
+    if (!request_validate(&call->request, frame, ret, err))
         return false;
-    return timeout_ms < 0 || call->begun_ms + timeout_ms > now_of(call->conn) ||
+    return grpc_server_call_deadline_ms(call) > now_of(call->conn) ||
            err_set_code(err, ERR_TIMEOUT, GRPC_DEADLINE_EXCEEDED,
                         "the call's deadline passed before its request was complete");
 }
 
-/* The handler gets the message; what is kept for it is no longer the client's. */
-static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *call)
+/* The same for a call that the handler may still have: it finds out when it finishes the call. */
+static void end_call(struct grpc_server_call *call, int grpc_status, const char *text)
+{
+    struct grpc_server_conn *conn = call->conn;
+
+    if (!call->handed) {
+        finish(call, grpc_status, text);
+        return;
+    }
+    nghttp2_session_set_stream_user_data(conn->h2.session, call->stream_id, NULL);
+    call->status = grpc_status;
+    grpc_text_encode(text, &call->text);
+    if (call->has_headers)
+        nghttp2_submit_rst_stream(conn->h2.session, NGHTTP2_FLAG_NONE, call->stream_id, NGHTTP2_CANCEL);
+    else
+        submit_status(call);
+    call_detach(conn, call);
+}
+
+static void on_deadline(struct loop_timer *timer)
+{
+    struct grpc_server_call *call = CONTAINER_OF(timer, struct grpc_server_call, deadline);
+    struct grpc_server_conn *conn = call->conn;
+
+    end_call(call, GRPC_DEADLINE_EXCEEDED, "the call's deadline passed before it was finished");
+    h2_flush(&conn->h2);
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *bytes,
+                   size_t len, void *ctx)
+{
+    struct grpc_server_call *call = call_at(session, stream_id);
+    const char *rejected = NULL;
+
+    (void)flags;
+    if (call && !call->answered)
+        rejected = gather(ctx, call, bytes, len);
+    if (!rejected)
+        return 0;
+    drop_body(call);
+    end_call(call, GRPC_RESOURCE_EXHAUSTED, rejected);
+    return 0;
+}
+
+/* The message in this frame. What is kept for it is the handler's, no longer the client's. */
+static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *call, struct slice frame)
 {
     struct slice message;
     struct err err;
 
-    if (!validate(call, &message, &err)) {
-        reject(call, err.code, err.msg);
-        drop_body(call);
-    } else {
-        AUTO(str) struct str body = call->request.body;
-
-        call->request.body = (struct str){0};
-        conn->unfinished -= body.len;
-        call_drop(call, body.len);
-        call->handed = true;
-        conn->handed_count++;
-        conn->owner.fn(conn->owner.fn_ctx, call, str_slice(&call->request.path), message);
+    if (!validate(call, frame, &message, &err)) {
+        finish(call, err.code, err.msg);
+        return;
     }
+    call->handed = true;
+    conn->handed_count++;
+    conn->owner.fn(conn->owner.fn_ctx, call, str_slice(&call->request.path), message);
+    if (call->request.timeout_ms >= 0 && !call->answered && !loop_timer_is_running(&call->deadline))
+        loop_timer_start(conn->owner.loop, &call->deadline, grpc_server_call_deadline_ms(call) - now_of(conn),
+                         on_deadline);
+}
+
+static struct str take_body(struct grpc_server_call *call)
+{
+    struct str body = call->request.body;
+
+    call->request.body = (struct str){.max = body.max};
+    call->conn->unfinished -= body.len;
+    call_drop(call, body.len);
+    return body;
+}
+
+/* Hands over the next message of an exchange, once the response to the one before has been read: a client
+ * that does not read costs one response. */
+static void exchange(struct grpc_server_conn *conn, struct grpc_server_call *call)
+{
+    AUTO(str) struct str body = {0};
+    struct slice rest, frame;
+    const char *rejected;
+
+    if (call->handed || call->answered || call->reply.len > 0)
+        return;
+    body = take_body(call);
+    rest = str_slice(&body);
+    if (grpc_first_frame(rest, &frame)) {
+        rest = (struct slice){rest.ptr + frame.len, rest.len - frame.len};
+        hand_over(conn, call, frame);
+    } else if (call->is_complete) {
+        finish(call, rest.len > 0 ? GRPC_INVALID_ARGUMENT : GRPC_OK,
+               rest.len > 0 ? "the last message is incomplete" : "");
+    }
+    if (call->answered || rest.len == 0)
+        return;
+    rejected = gather(conn, call, (const uint8_t *)rest.ptr, rest.len);
+    if (rejected)
+        end_call(call, GRPC_RESOURCE_EXHAUSTED, rejected);
+}
+
+static void on_resume(struct loop_timer *timer)
+{
+    struct grpc_server_conn *conn = CONTAINER_OF(timer, struct grpc_server_conn, resume);
+    struct grpc_server_call *call, *next;
+
+    conn->is_resuming = true;
+    for (call = TAILQ_FIRST(&conn->calls); call; call = next) {
+        next = TAILQ_NEXT(call, entry);
+        if (call->kind == GRPC_EXCHANGE)
+            exchange(conn, call);
+    }
+    conn->is_resuming = false;
+    h2_flush(&conn->h2);
+}
+
+static void on_complete(struct grpc_server_conn *conn, struct grpc_server_call *call)
+{
+    call->is_complete = true;
+    conn->since_ms = now_of(conn);
+    if (call->kind == GRPC_EXCHANGE) {
+        exchange(conn, call);
+    } else {
+        AUTO(str) struct str body = take_body(call);
+
+        hand_over(conn, call, str_slice(&body));
+    }
+}
+
+/* False: the call is rejected. */
+static bool begin(struct grpc_server_conn *conn, struct grpc_server_call *call)
+{
+    const grpc_method_kind_fn kind_of = conn->owner.options->kind_of;
+    struct err err;
+
+    if (!request_check_headers(&call->request, &err)) {
+        finish(call, err.code, err.msg);
+        return false;
+    }
+    call->kind = kind_of ? kind_of(str_slice(&call->request.path)) : GRPC_UNARY;
+    if (call->kind == GRPC_EXCHANGE && call->request.body.max > EXCHANGE_BYTES)
+        call->request.body.max = EXCHANGE_BYTES;
+    return true;
 }
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct grpc_server_conn *conn = ctx;
     struct grpc_server_call *call;
-    struct err err;
 
     conn->has_spoken = true;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
@@ -294,13 +421,12 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     call = call_at(session, frame->hd.stream_id);
     if (!call || call->answered)
         return 0;
-    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
-        call->is_complete = true;
-        conn->since_ms = now_of(conn);
-        hand_over(conn, call);
-    } else if (frame->hd.type == NGHTTP2_HEADERS && !request_check_headers(&call->request, &err)) {
-        reject(call, err.code, err.msg);
-    }
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST && !begin(conn, call))
+        return 0;
+    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+        on_complete(conn, call);
+    else if (call->kind == GRPC_EXCHANGE)
+        exchange(conn, call);
     return 0;
 }
 
@@ -350,15 +476,24 @@ static ssize_t on_read_reply(nghttp2_session *session, int32_t stream_id, uint8_
     if (!call)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     len = call->reply.len - call->reply_sent < room ? call->reply.len - call->reply_sent : room;
-    memcpy(out, call->reply.ptr + call->reply_sent, len);
-    call->reply_sent += len;
-    conn->unsent -= len;
-    conn->progress_ms = now_of(conn);
-    if (call->reply_sent == call->reply.len) {
+    if (len > 0) {
+        memcpy(out, call->reply.ptr + call->reply_sent, len);
+        call->reply_sent += len;
+        conn->unsent -= len;
+        conn->progress_ms = now_of(conn);
+    }
+    if (call->reply_sent < call->reply.len)
+        return (ssize_t)len;
+    if (call->answered) {
         *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
         submit_trailers(session, call);
+        return (ssize_t)len;
     }
-    return (ssize_t)len;
+    call_drop(call, call->reply.len);
+    str_release(&call->reply);
+    call->reply_sent = 0;
+    loop_timer_start(conn->owner.loop, &conn->resume, 0, on_resume);
+    return len > 0 ? (ssize_t)len : NGHTTP2_ERR_DEFERRED;
 }
 
 static nghttp2_session *session_new(struct grpc_server_conn *conn)
@@ -429,14 +564,14 @@ static int64_t reject_unfinished(struct grpc_server_conn *conn, int64_t now)
 
     TAILQ_FOREACH(call, &conn->calls, entry)
     {
-        if (call->is_complete || call->answered)
+        if (call->is_complete || call->handed || call->answered)
             continue;
-        if (call->begun_ms + stall > now) {
-            next = earlier(next, call->begun_ms + stall);
+        if (call->heard_ms + stall > now) {
+            next = earlier(next, call->heard_ms + stall);
             continue;
         }
         drop_body(call);
-        reject(call, GRPC_DEADLINE_EXCEEDED, "the request was not complete in time");
+        finish(call, GRPC_DEADLINE_EXCEEDED, "the request was not complete in time");
     }
     return next;
 }
@@ -448,14 +583,14 @@ static void on_stalled(struct loop_timer *timer)
     const int64_t now = now_of(conn), stall = conn->owner.options->stall_ms;
     int64_t next;
 
-    if (!conn->has_spoken || (conn->answered_count > 0 && conn->progress_ms + stall <= now)) {
+    if (!conn->has_spoken || (waits_for_reader(conn) && conn->progress_ms + stall <= now)) {
         conn->owner.gone(conn->owner.ctx, conn);
         return;
     }
     next = reject_unfinished(conn, now);
     if (!h2_flush(&conn->h2) || TAILQ_EMPTY(&conn->calls))
         return;
-    if (conn->answered_count > 0)
+    if (waits_for_reader(conn))
         next = earlier(next, conn->progress_ms + stall);
     loop_timer_start(conn->owner.loop, &conn->stall, next > now ? next - now : 1, on_stalled);
 }
@@ -488,7 +623,7 @@ void grpc_server_conn_close(struct grpc_server_conn *conn)
 
 struct eviction_candidate grpc_server_conn_eviction_candidate(const struct grpc_server_conn *conn)
 {
-    bool waits = conn->answered_count > 0, reads = conn->progress_ms + READING_MS > now_of(conn);
+    bool waits = waits_for_reader(conn), reads = conn->progress_ms + READING_MS > now_of(conn);
 
     return (struct eviction_candidate){.is_pinned = conn->h2.reading,
                                        .is_known = conn->is_known,
@@ -503,6 +638,7 @@ void grpc_server_conn_free(struct grpc_server_conn *conn)
     struct grpc_server_call *call;
 
     loop_timer_stop(&conn->stall);
+    loop_timer_stop(&conn->resume);
     while ((call = TAILQ_FIRST(&conn->calls)))
         call_detach(conn, call);
     drop_bytes(conn, conn->bytes);
@@ -536,6 +672,11 @@ const char *grpc_server_call_access_key(const struct grpc_server_call *call)
     return access_key ? access_key : "";
 }
 
+int64_t grpc_server_call_deadline_ms(const struct grpc_server_call *call)
+{
+    return call->request.timeout_ms < 0 ? INT64_MAX : call->begun_ms + call->request.timeout_ms;
+}
+
 const char *grpc_server_call_path(const struct grpc_server_call *call)
 {
     return str_text(&call->request.path);
@@ -546,7 +687,15 @@ static void submit_reply(struct grpc_server_call *call)
     nghttp2_nv headers[] = {h2_header(":status", "200"), h2_header("content-type", "application/grpc")};
     nghttp2_data_provider body = {.read_callback = on_read_reply};
 
+    call->has_headers = true;
     nghttp2_submit_response(call->conn->h2.session, call->stream_id, headers, COUNT_OF(headers), &body);
+}
+
+/* The connection may be gone after it, unless all is flushed later. */
+static void flush(struct grpc_server_conn *conn)
+{
+    if (!conn->is_resuming)
+        h2_flush(&conn->h2);
 }
 
 /* The caller is gone: nobody gets the response. */
@@ -562,8 +711,8 @@ void grpc_server_reject(struct grpc_server_call *call, int grpc_status, const ch
 {
     if (is_abandoned(call))
         return;
-    reject(call, grpc_status, text);
-    h2_flush(&call->conn->h2);
+    finish(call, grpc_status, text);
+    flush(call->conn);
 }
 
 void grpc_server_drop(struct grpc_server_call *call)
@@ -588,11 +737,21 @@ void grpc_server_reply(struct grpc_server_call *call, struct slice message)
         grpc_server_reject(call, GRPC_RESOURCE_EXHAUSTED, GRPC_SERVER_FULL);
         return;
     }
-    call_set_answered(call);
+    note_waiting(conn);
     conn->is_known = true;
     call->reply.max = message.len + GRPC_PREFIX_BYTES;
     grpc_frame(&call->reply, message);
     conn->unsent += call->reply.len;
-    submit_reply(call);
-    h2_flush(&conn->h2);
+    if (call->kind == GRPC_UNARY) {
+        call_set_answered(call);
+    } else {
+        conn->handed_count--;
+        call->handed = false;
+        call->heard_ms = now_of(conn);
+    }
+    if (call->has_headers)
+        nghttp2_session_resume_data(conn->h2.session, call->stream_id);
+    else
+        submit_reply(call);
+    flush(conn);
 }

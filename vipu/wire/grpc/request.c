@@ -75,24 +75,20 @@ bool request_check_headers(const struct request *request, struct err *err)
     return true;
 }
 
-bool request_is_compressed(const struct request *request)
-{
-    return request->body.len > 0 && request->body.ptr[0] == 1;
-}
-
-bool request_validate(const struct request *request, struct slice *ret, struct err *err)
+bool request_validate(struct request *request, struct slice frame, struct slice *ret, struct err *err)
 {
     struct err why;
 
     if (!request_check_headers(request, err))
         return false;
-    if (request_is_compressed(request))
+    request->is_compressed = frame.len > 0 && frame.ptr[0] == 1;
+    if (request->is_compressed)
         return request->is_encoded
                    ? reject(err, GRPC_UNIMPLEMENTED,
                             "compressed messages are not supported: send them with the encoding identity")
                    : reject(err, GRPC_INTERNAL,
                             "a message is marked as compressed, but grpc-encoding does not say how");
-    if (!grpc_unframe(str_slice(&request->body), ret, &why))
+    if (!grpc_unframe(frame, ret, &why))
         return reject(err, GRPC_INVALID_ARGUMENT, why.msg);
     return true;
 }

@@ -20,7 +20,8 @@ struct request {
     size_t header_bytes;
     int64_t timeout_ms; /* -1: none */
     bool is_post, is_grpc;
-    bool is_encoded; /* its messages may be compressed */
+    bool is_encoded;    /* its messages may be compressed */
+    bool is_compressed; /* a message was, and is rejected */
     bool has_bad_credentials, has_bad_timeout;
 };
 
@@ -33,7 +34,7 @@ void request_header(struct request *request, struct slice name, struct slice val
 MUST_USE bool request_check_headers(const struct request *request, struct err *err);
 /* The HTTP status of the response: 200, or an error for what is no gRPC call. */
 int request_http_status(const struct request *request);
-/* It is compressed: the rejection says what is accepted. */
-bool request_is_compressed(const struct request *request);
-/* The message of the complete request (borrowed), or why it is rejected; err.code is the gRPC status. */
-MUST_USE bool request_validate(const struct request *request, struct slice *ret, struct err *err);
+/* The message in this frame (borrowed), or why the call is rejected; err.code is the gRPC status. The frame
+ * of a call with one message is its whole body. */
+MUST_USE bool request_validate(struct request *request, struct slice frame, struct slice *ret,
+                               struct err *err);

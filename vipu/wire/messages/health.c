@@ -16,10 +16,20 @@ bool wire_get_health_request(struct slice bytes, struct arena *arena, const char
     return true;
 }
 
-bool wire_put_serving(struct str *out)
+static void put(Grpc__Health__V1__HealthCheckResponse__ServingStatus status, struct str *out)
 {
     Grpc__Health__V1__HealthCheckResponse response = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
 
-    response.status = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING;
-    return proto_pack(&response, out);
+    response.status = status;
+    proto_pack(&response, out);
+}
+
+void wire_put_serving(struct str *out)
+{
+    put(GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING, out);
+}
+
+void wire_put_service_unknown(struct str *out)
+{
+    put(GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN, out);
 }

@@ -10,4 +10,5 @@
 
 MUST_USE bool wire_get_health_request(struct slice bytes, struct arena *arena, const char **ret_service,
                                       struct err *err);
-bool wire_put_serving(struct str *out);
+void wire_put_serving(struct str *out);
+void wire_put_service_unknown(struct str *out);
