@@ -9,12 +9,17 @@ bool vipu_is_power_of_two(uint32_t n)
     return n && (n & (n - 1)) == 0;
 }
 
+uint32_t vipu_fewest_ilds(uint32_t size)
+{
+    return size > VIPU_ILD_IPUS ? (size - 1) / VIPU_ILD_IPUS + 1 : 1;
+}
+
 struct vipu_requirements vipu_requirements_with_defaults(const struct vipu_requirements *given)
 {
     struct vipu_requirements r = *given;
 
     if (r.num_ilds == 0)
-        r.num_ilds = r.size > VIPU_ILD_IPUS ? (r.size - 1) / VIPU_ILD_IPUS + 1 : 1;
+        r.num_ilds = 1;
     if (r.num_gcds == 0)
         r.num_gcds = 1;
     if (r.num_replicas == 0)
@@ -62,8 +67,10 @@ static void check_counts(const struct vipu_requirements *r, struct strv *problem
         strv_pushf(problems, "%u %s cannot be divided over %u IPU-Link domains", r->size,
                    noun(r->size, "IPU", "IPUs"), r->num_ilds);
     else if (size && ilds && r->size / r->num_ilds > VIPU_ILD_IPUS)
-        strv_pushf(problems, "%u IPUs over %u IPU-Link domains exceed the %u IPUs of a domain", r->size,
-                   r->num_ilds, VIPU_ILD_IPUS);
+        strv_pushf(problems,
+                   "%u IPUs over %u IPU-Link %s exceed the %u IPUs of a domain; request at least %u domains",
+                   r->size, r->num_ilds, noun(r->num_ilds, "domain", "domains"), VIPU_ILD_IPUS,
+                   vipu_fewest_ilds(r->size));
     if (size && gcds && r->num_gcds > r->size)
         strv_pushf(problems, "%u %s cannot be split into %u GCDs", r->size, noun(r->size, "IPU", "IPUs"),
                    r->num_gcds);

@@ -13,9 +13,11 @@
 
 bool vipu_is_power_of_two(uint32_t n); /* false for 0 */
 
-/* Fills in the documented defaults of the user API (one domain, one GCD, one replica per GCD, sync type). A
- * size above 64 without num_ilds gets size / 64 domains. The controller chooses the routing:
- * vipu_routing_default. */
+/* The fewest IPU-Link domains that have so many IPUs. A controller uses one unless it is asked for more. */
+uint32_t vipu_fewest_ilds(uint32_t size);
+
+/* Fills in the documented defaults of the user API (one domain, one GCD, one replica per GCD, sync type). The
+ * controller chooses the routing: vipu_routing_default. */
 struct vipu_requirements vipu_requirements_with_defaults(const struct vipu_requirements *given);
 
 /* Adds one sentence per rule that `requirements` (with defaults filled in) breaks; true if there is none. */

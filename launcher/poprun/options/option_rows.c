@@ -54,8 +54,7 @@ const struct option_row option_rows[] = {
     OPTION("num-instances", LAUNCH, COUNT(num_instances, 1, MOST_INSTANCES),
            "number of processes; replicas are divided evenly among them", .fallback = "1"),
     OPTION("num-ilds", LAUNCH, COUNT(num_ilds, 1, MOST_REPLICAS),
-           "IPU-Link domains of the partition, at most one for each instance (default: what the V-IPU "
-           "controller chooses)"),
+           "IPU-Link domains of the partition, at most one for each instance (default: as few as possible)"),
     OPTION("vipu-server-host", LAUNCH, TEXT(vipu_server_host, "HOST"),
            "host of the V-IPU controller (default: that of vipu's settings)"),
     OPTION("vipu-server-port", LAUNCH, COUNT(vipu_server_port, 1, 65535), "its port", .fallback = "8090"),

@@ -61,6 +61,8 @@ static bool require(const struct step *step, struct vipu_requirements *ret, stru
                        options->num_replicas, options->ipus_per_replica);
     if (options->sync_type && !read_sync_type(options->sync_type, &asked.sync_type, err))
         return false;
+    if (asked.num_ilds == 0)
+        asked.num_ilds = vipu_fewest_ilds(asked.size);
     *ret = vipu_requirements_with_defaults(&asked);
     if (!vipu_requirements_check(ret, &problems))
         return err_set(err, ERR_INVALID, "partition %s cannot be created: %s", step->id, problems.items[0]);
@@ -125,7 +127,7 @@ static bool reject(const struct step *step, struct err *err)
     bool may_fit = cause.kind == ERR_BUSY && step->a->options->num_ilds;
 
     return err_set(err, cause.kind, "partition %s cannot be created: %s%s", step->id, cause.msg,
-                   may_fit ? "; without --num-ilds the controller chooses" : "");
+                   may_fit ? "; without --num-ilds as few as possible are used" : "");
 }
 
 static bool create(const struct step *step, struct vipu_partition *ret, struct err *err)

@@ -228,7 +228,7 @@ static void create_partition(const struct execution *execution, const struct op 
         .num_replicas = record->replicas,
         .reconfigurable = record->reconfigurable,
         .allocation_id = job->spec.allocation,
-        .num_ilds = record->size > VIPU_ILD_IPUS ? record->size / VIPU_ILD_IPUS : 0,
+        .num_ilds = vipu_fewest_ilds(record->size),
     };
 
     if (job->spec.sync_type)

@@ -126,7 +126,7 @@ def test_free_ipus_of_another_number_of_domains(serve, dial):
 
 def test_what_can_never_fit(quick):
     """It is not called a lack of free IPUs, for which a client would wait."""
-    reason = rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", 128, num_gcds=2)
+    reason = rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", 128, num_gcds=2, num_ipulink_segments=2)
     assert reason == "128 IPUs over 2 IPU-Link domains can never fit: 64 IPUs in all, largest block 64"
 
 
@@ -144,7 +144,7 @@ def test_every_reason_at_once(quick):
     dict(size=0), dict(size=63), dict(size=4, num_gcds=8), dict(size=4, num_gcds=2, num_replicas=1),
     dict(size=4, num_replicas=8), dict(size=4, reconfigurable=True, num_gcds=2),
     dict(size=4, reconfigurable=True, sync_type=3), dict(size=4, sync_type=2),
-    dict(size=128, num_ipulink_segments=1), dict(size=4, num_ipulink_segments=2, num_gcds=1),
+    dict(size=128, num_ipulink_segments=1, num_gcds=2), dict(size=128, num_gcds=2), dict(size=4, num_ipulink_segments=2, num_gcds=1),
     dict(size=1, ipus=[pb.PartitionIpu(topology_id=0)]),
     dict(size=2, cluster_id="cl1", ipus=[pb.PartitionIpu(), pb.PartitionIpu(routing_id=1)]),
     dict(size=1, cluster_id="cl1", ipus=[pb.PartitionIpu(topology_id=64)]),
@@ -157,12 +157,19 @@ def test_shapes_that_are_rejected(quick, requirements):
     assert rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", **requirements)
 
 
+def test_one_segment_is_the_default(quick):
+    """graphcore/vipu-protos, vipuuser.proto: "If not specified single ipulink segment will be used"."""
+    assert rejected(grpc.StatusCode.INVALID_ARGUMENT, quick.create, "p1", 128, num_gcds=2) == (
+        "128 IPUs over 1 IPU-Link domain exceed the 64 IPUs of a domain; request at least 2 domains")
+
+
 @pytest.mark.parametrize("size, requirements, gcds, replicas", [
     (2, dict(num_gcds=2), 2, 2),
     (4, dict(num_gcds=2, num_replicas=4), 2, 4),
     (16, dict(reconfigurable=True, allocation_id="2xPOD64"), 1, 1),
     (64, dict(reconfigurable=True, cluster_id="2xPOD64"), 1, 1),
-    (128, dict(cluster_id="2xPOD64", num_gcds=32, num_replicas=32, ipulink_routing_type=pb.IRT_RINGSWNC), 32, 32),
+    (128, dict(cluster_id="2xPOD64", num_gcds=32, num_replicas=32, ipulink_routing_type=pb.IRT_RINGSWNC,
+               num_ipulink_segments=2), 32, 32),
     (32, dict(num_ipulink_segments=2, num_gcds=2), 2, 2),
 ])
 def test_requests_seen_in_public(serve, dial, size, requirements, gcds, replicas):
@@ -172,7 +179,7 @@ def test_requests_seen_in_public(serve, dial, size, requirements, gcds, replicas
     client = dial(serve(TWO_RACKS).target)
     client.create("p1", size, **requirements)
     spec = client.list()[0].spec
-    segments = 2 if size == 128 or "num_ipulink_segments" in requirements else 1
+    segments = requirements.get("num_ipulink_segments", 1)
     assert (len(spec.ipus), spec.num_gcds, spec.num_replicas) == (size, gcds, replicas)
     assert spec.num_ipulink_segments == segments
     assert {ipu.ipulink_domain_topology_id for ipu in spec.ipus} == set(range(segments))

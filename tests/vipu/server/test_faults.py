@@ -437,7 +437,7 @@ def remove_all(client):
 
 def whole_fits(client):
     try:
-        client.create("whole", 128, num_gcds=2)
+        client.create("whole", 128, num_gcds=2, num_ipulink_segments=2)
     except grpc.RpcError as error:
         assert error.code() in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.ALREADY_EXISTS)
         return False

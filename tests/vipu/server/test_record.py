@@ -60,7 +60,7 @@ def test_the_sizes_of_pods(serve, dial, ipus, domains, gcds):
     non-overlapping hardware."""
     config = RACKS % domains if ipus >= 64 else f"create-ms: 0\nclusters: [{{id: pod, agents: {ipus // 4}}}]"
     client = dial(serve(config).target)
-    client.create("whole", ipus, num_gcds=gcds)
+    client.create("whole", ipus, num_gcds=gcds, num_ipulink_segments=domains)
     wait_active(client, "whole")
     spec = client.list()[0].spec
     assert (len(spec.ipus), spec.num_ipulink_segments, spec.num_gcds) == (ipus, domains, gcds)

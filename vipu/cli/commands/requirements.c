@@ -121,6 +121,8 @@ bool requirements_of(const struct options *o, const char *id, struct vipu_requir
                    "got \"%s\"",
                    o->sync_type);
     choose_ipus(o, &r, ret_ipus, problems);
+    if (r.num_ilds == 0)
+        r.num_ilds = vipu_fewest_ilds(r.size);
     *ret = r;
     return problems->count == before;
 }

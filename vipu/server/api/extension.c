@@ -130,8 +130,11 @@ bool extension_put_capacity(const struct controller *c, const struct user *user,
     capacity.total_ipus = room.total;
     capacity.free_ipus = room.free;
     for (uint32_t size = 1; size && size <= room.total; size *= 2) {
-        struct vipu_requirements wanted = vipu_requirements_with_defaults(&(struct vipu_requirements){
-            .size = size, .cluster_id = cluster->id, .allocation_id = allocation->id});
+        struct vipu_requirements wanted =
+            vipu_requirements_with_defaults(&(struct vipu_requirements){.size = size,
+                                                                        .num_ilds = vipu_fewest_ilds(size),
+                                                                        .cluster_id = cluster->id,
+                                                                        .allocation_id = allocation->id});
 
         fits[capacity.fit_count++] = (struct vipu_fit){size, vipu_allocator_count(&c->allocator, &wanted)};
     }

@@ -8,7 +8,10 @@ TEST(defaults_are_those_of_the_user_api)
     struct vipu_requirements r =
         vipu_requirements_with_defaults(&(struct vipu_requirements){.id = "p", .size = 256});
 
-    CHECK_INT_EQ(r.num_ilds, 4);
+    CHECK_INT_EQ(r.num_ilds, 1); /* vipuuser.proto: "If not specified single ipulink segment will be used" */
+    CHECK_INT_EQ(vipu_fewest_ilds(256), 4);
+    CHECK_INT_EQ(vipu_fewest_ilds(65), 2);
+    CHECK_INT_EQ(vipu_fewest_ilds(64), 1);
     CHECK_INT_EQ(r.num_gcds, 1);
     CHECK_INT_EQ(r.num_replicas, 1);
     CHECK_INT_EQ(r.sync_type, VIPU_SYNC_GS2_DEFAULT);
@@ -41,7 +44,7 @@ TEST(rules_of_shapes)
         {{.id = "p", .size = 64, .reconfigurable = true}, true},
         {{.id = "p", .size = 2, .num_gcds = 2}, true},
         {{.id = "p", .size = 4, .num_gcds = 2, .num_replicas = 4}, true},
-        {{.id = "p", .size = 128, .num_gcds = 2}, true},
+        {{.id = "p", .size = 128, .num_ilds = 2, .num_gcds = 2}, true},
         {{.id = "p", .size = 32, .num_ilds = 2, .num_gcds = 2}, true},
         {{.id = "p-job-name-space-0.A_b", .size = 1}, true},
         {{.id = "", .size = 1}, false},
@@ -52,8 +55,9 @@ TEST(rules_of_shapes)
         {{.id = "a b", .size = 1}, false},
         {{.id = "p", .size = 0}, false},
         {{.id = "p", .size = 3}, false},
-        {{.id = "p", .size = 128}, false}, /* two domains need two GCDs */
-        {{.id = "p", .size = 192, .num_gcds = 4}, false},
+        {{.id = "p", .size = 128, .num_gcds = 2}, false}, /* more than a domain has */
+        {{.id = "p", .size = 128, .num_ilds = 2}, false}, /* two domains need two GCDs */
+        {{.id = "p", .size = 192, .num_ilds = 4, .num_gcds = 4}, false},
         {{.id = "p", .size = 128, .num_ilds = 1, .num_gcds = 2}, false},
         {{.id = "p", .size = 1, .num_gcds = 2}, false},
         {{.id = "p", .size = 4, .num_gcds = 4, .num_replicas = 2}, false},
