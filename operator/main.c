@@ -230,6 +230,7 @@ static void metrics(void *ctx, struct str *out)
     count_requests(app, &requests);
     view.requests = requests.rows;
     view.request_count = requests.count;
+    view.events_dropped = events_dropped(app->events);
     metrics_print(&view, out);
 }
 

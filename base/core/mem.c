@@ -89,6 +89,13 @@ void mem_free(void *ptr)
     free(ptr);
 }
 
+void mem_free_secret(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
 void mem_trim(void)
 {
     (void)malloc_trim(0);

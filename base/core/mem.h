@@ -34,7 +34,8 @@ char *mem_strdup(const char *text);                   /* NULL for NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
-void mem_free(void *ptr); /* accepts NULL */
+void mem_free(void *ptr);         /* accepts NULL */
+void mem_free_secret(char *text); /* a key: leaves no copy of it behind; accepts NULL */
 void mem_trim(void); /* returns freed memory to the system: a burst must not hold it until the next start */
 void mem_set_str(char **slot,
                  const char *value); /* frees the old value, duplicates the new one (may be NULL) */

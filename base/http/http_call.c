@@ -33,12 +33,10 @@ void http_settings_init(struct http_settings *settings, const struct http_client
 
 void http_settings_release(struct http_settings *settings)
 {
-    if (settings->key_pem)
-        explicit_bzero(settings->key_pem, strlen(settings->key_pem));
     mem_free(settings->user_agent);
     mem_free(settings->ca_pem);
     mem_free(settings->cert_pem);
-    mem_free(settings->key_pem);
+    mem_free_secret(settings->key_pem);
     mem_free(settings->server_name);
     mem_free(settings->proxy_url);
     *settings = (struct http_settings){0};
@@ -113,7 +111,6 @@ static void add_headers(struct http_call *call, const struct http_request *reque
 {
     AUTO(mem) char *accept = mem_printf("Accept: %s", request->accept ? request->accept : "application/json");
     AUTO(mem) char *type = NULL;
-    AUTO(mem) char *bearer = NULL;
 
     add_header(call, accept);
     add_header(call, "Expect:"); /* no round trip before a body */
@@ -122,9 +119,10 @@ static void add_headers(struct http_call *call, const struct http_request *reque
         add_header(call, type);
     }
     if (request->bearer_token) {
-        bearer = mem_printf("Authorization: Bearer %s", request->bearer_token);
+        char *bearer = mem_printf("Authorization: Bearer %s", request->bearer_token);
+
         add_header(call, bearer);
-        explicit_bzero(bearer, strlen(bearer));
+        mem_free_secret(bearer);
     }
     for (const char *const *line = request->headers; line && *line; line++)
         add_header(call, *line);

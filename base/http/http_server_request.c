@@ -241,7 +241,7 @@ static bool comes_from_loopback(struct lws *wsi)
 
 static void ask(struct http_server_request *request, const char *method)
 {
-    AUTO(mem) char *authorization = read_authorization(request->wsi);
+    char *authorization = read_authorization(request->wsi);
     const struct http_server_request_info view = {.method = method,
                                                   .path = request->path,
                                                   .query = str_text(&request->query),
@@ -254,7 +254,7 @@ static void ask(struct http_server_request *request, const char *method)
     request->asked = true;
     http_server_conns_set_busy(&request->side->conns, request->conn);
     request->route->fn(request->route->ctx, request, &view);
-    explicit_bzero(authorization, strlen(authorization));
+    mem_free_secret(authorization);
     drop_body(request);
     if (!request->replied)
         loop_timer_start(request->side->conns.loop, &request->wait, 0, on_wait);

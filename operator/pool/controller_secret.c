@@ -33,13 +33,8 @@ static char **slot(const struct controller_secret *secret, const struct row *row
 
 void controller_secret_release(struct controller_secret *secret)
 {
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        char *text = *slot(secret, &rows[i]);
-
-        if (text)
-            explicit_bzero(text, strlen(text));
-        mem_free(text);
-    }
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        mem_free_secret(*slot(secret, &rows[i]));
     mem_free(secret->ca_file);
     mem_free(secret->cert_file);
     mem_free(secret->cert_key_file);

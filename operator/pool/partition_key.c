@@ -24,10 +24,3 @@ char *partition_key_derive(const char *secret, const char *id, const char *job_u
     explicit_bzero(digest, sizeof(digest));
     return str_take(&key);
 }
-
-void partition_key_free(char *key)
-{
-    if (key)
-        explicit_bzero(key, strlen(key));
-    mem_free(key);
-}

@@ -4,6 +4,5 @@
  */
 #pragma once
 
-/* 64 hexadecimal digits, owned by the caller. */
+/* 64 hexadecimal digits; the caller frees it with mem_free_secret. */
 char *partition_key_derive(const char *secret, const char *id, const char *job_uid);
-void partition_key_free(char *key); /* wipes it; accepts NULL */

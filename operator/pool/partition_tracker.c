@@ -394,7 +394,7 @@ void partition_tracker_create(struct partition_tracker *tracker, const struct vi
     tracker->call =
         vipu_create_partition(tracker->controller->client, &with_key, POOL_DEADLINE_MS, on_created, tracker);
     tracker->view.busy = true;
-    partition_key_free(key);
+    mem_free_secret(key);
 }
 
 void partition_tracker_reset(struct partition_tracker *tracker)
@@ -408,7 +408,7 @@ void partition_tracker_reset(struct partition_tracker *tracker)
     tracker->call = vipu_reset_partition(tracker->controller->client, tracker->id, false, key,
                                          POOL_DEADLINE_MS, on_reset, tracker);
     tracker->view.busy = true;
-    partition_key_free(key);
+    mem_free_secret(key);
 }
 
 void partition_tracker_remove(struct partition_tracker *tracker)

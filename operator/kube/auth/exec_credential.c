@@ -39,13 +39,9 @@ static int64_t expires_s(const cJSON *status)
 
 void exec_credential_release(struct exec_credential *exec_credential)
 {
-    char *owned[] = {exec_credential->token, exec_credential->cert_pem, exec_credential->key_pem};
-
-    for (size_t i = 0; i < COUNT_OF(owned); i++) {
-        if (owned[i])
-            explicit_bzero(owned[i], strlen(owned[i]));
-        mem_free(owned[i]);
-    }
+    mem_free_secret(exec_credential->token);
+    mem_free_secret(exec_credential->key_pem);
+    mem_free(exec_credential->cert_pem);
     *exec_credential = (struct exec_credential){0};
 }
 

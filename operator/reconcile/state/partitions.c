@@ -52,7 +52,7 @@ struct vipu_access vipu_access_of(const struct reconciler *r, const struct recor
 
 void vipu_access_release(struct vipu_access *access)
 {
-    partition_key_free(access->key);
+    mem_free_secret(access->key);
     mem_free(access->user_id);
     *access = (struct vipu_access){0};
 }

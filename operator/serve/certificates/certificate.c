@@ -282,8 +282,6 @@ void certificate_release(struct certificate *certificate)
 {
     mem_free(certificate->ca);
     mem_free(certificate->cert);
-    if (certificate->key)
-        explicit_bzero(certificate->key, strlen(certificate->key));
-    mem_free(certificate->key);
+    mem_free_secret(certificate->key);
     *certificate = (struct certificate){0};
 }

@@ -72,14 +72,14 @@ bool authz_is_allowed(const cJSON *answer)
 
 struct authz_digest authz_digest(const char *token, const char *path)
 {
-    AUTO(mem) char *text = mem_printf("%s %s", path, token);
+    char *text = mem_printf("%s %s", path, token);
     struct authz_digest digest = {0};
 
     int made = EVP_Digest(text, strlen(text), digest.bytes, NULL, EVP_sha256(), NULL);
 
     assert(made); /* or all tokens would look the same */
     (void)made;
-    explicit_bzero(text, strlen(text));
+    mem_free_secret(text);
     return digest;
 }
 

@@ -265,6 +265,13 @@ static void put_requests(const void *ctx, const struct openmetrics_family *famil
     }
 }
 
+static void put_dropped_events(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    str_addf(out, "%s_total %llu\n", family->name, (unsigned long long)v->events_dropped);
+}
+
 static void put_request_times(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct metrics_view *v = ctx;
@@ -393,6 +400,9 @@ static const struct openmetrics_family families[] = {
                        .offset = offsetof(struct kube_counter, failed)),
     OPENMETRICS_FAMILY("ipu_operator_api_request_duration_seconds", "histogram",
                        "Latency of API server requests, per attempt", put_request_times),
+    OPENMETRICS_FAMILY("ipu_operator_events_dropped", "counter",
+                       "Events that were not written: too many, or rejected by the API server",
+                       put_dropped_events),
     OPENMETRICS_FAMILY("ipu_operator_admission_duration_seconds", "histogram",
                        "Duration of admission reviews", put_review_times),
     OPENMETRICS_FAMILY("ipu_operator_admission_denied", "counter", "Denied admission reviews", put_denied),

@@ -18,6 +18,7 @@ struct metrics_view {
     const struct reconciler_counters *counters; /* likewise */
     const struct kube_counter *requests;
     size_t request_count;
+    uint64_t events_dropped;
     const struct webhooks_counters *webhooks;                      /* NULL: it serves none */
     int64_t webhooks_certificate_end_s, metrics_certificate_end_s; /* 0: there is none */
     struct process_stats process;

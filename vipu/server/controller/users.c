@@ -1,7 +1,5 @@
 #include "vipu/server/controller/users.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 
 void users_release(struct users *users)
@@ -9,10 +7,8 @@ void users_release(struct users *users)
     for (size_t i = 0; i < users->count; i++) {
         struct user *user = &users->items[i];
 
-        if (user->key.plain)
-            explicit_bzero(user->key.plain, strlen(user->key.plain));
         mem_free(user->id);
-        mem_free(user->key.plain);
+        mem_free_secret(user->key.plain);
         mem_free(user->key.file);
         mem_free(user->key.hash);
         strv_release(&user->allocations);

@@ -9,7 +9,7 @@ TEST(a_key_is_an_hmac_of_job_and_partition)
     char *key = partition_key_derive("secret", "p-a-b-c-0", "8d3a");
 
     CHECK_STR_EQ(key, "04cb3602db2b2b3abe0fabab93785ca060642ab6e719232f83ac6cf1300e4a82");
-    partition_key_free(key);
+    mem_free_secret(key);
 }
 
 TEST(each_secret_partition_and_job_has_another_key)
@@ -28,5 +28,5 @@ TEST(each_secret_partition_and_job_has_another_key)
             CHECK(!str_eq(keys[i], keys[k]));
     }
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        partition_key_free(keys[i]);
+        mem_free_secret(keys[i]);
 }
