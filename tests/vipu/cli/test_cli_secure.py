@@ -59,7 +59,7 @@ def test_options_and_variables(vipu, authority):
 
 def test_who_may_not(vipu, authority):
     trust = ["-H", "127.0.0.1", "--api-ca-cert", str(authority.pem)]
-    wrong = 'secure mode: user "{}" does not exist, or its access key is wrong'
+    wrong = 'secure mode: user "{}" does not exist, or its access key '  # "is wrong", and then "was wrong just now"
     for words, why in (([], "secure mode: user ID and access key required, none sent"),
                        (["--api-user-id", "alice"], "secure mode: access key required, none sent"),
                        (["--api-user-id", "bob", "--api-access-key", KEY], wrong.format("bob")),

@@ -22,15 +22,17 @@ static const struct user *find_user(const struct login_attempt *attempt, const s
     return holder;
 }
 
-static struct login_pause *pause_of(struct login *login, const struct login_attempt *attempt,
-                                    uint64_t *ret_who)
+static uint64_t mix(uint64_t hash, const char *text)
 {
-    uint64_t who = attempt->connection;
+    do
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
+    while (*text++);
+    return hash;
+}
 
-    for (const char *p = attempt->user_id; *p; p++)
-        who = (who ^ (uint8_t)*p) * UINT64_C(1099511628211);
-    *ret_who = who;
-    return &login->pauses[(who >> 32) % LOGIN_PAUSES];
+static size_t slot_of(uint64_t who)
+{
+    return (who >> 32) % LOGIN_SLOTS;
 }
 
 static void log_failure(struct login *login, enum login_failure cause, const struct login_attempt *attempt,
@@ -87,8 +89,10 @@ const struct user *login_check(struct login *login, const struct login_attempt *
                                const struct users *users, const struct controller *c, struct user *holder,
                                struct err *err)
 {
-    uint64_t who;
-    struct login_pause *pause = pause_of(login, attempt, &who);
+    const uint64_t who = mix(mix(login->seed, attempt->peer), attempt->user_id),
+                   here = mix(login->seed ^ attempt->connection, attempt->user_id);
+    struct login_pause *pause = &login->pauses[slot_of(who)];
+    uint64_t *known = &login->known[slot_of(here)];
     const struct user *user;
 
     if (!*attempt->access_key && *attempt->certificate)
@@ -97,7 +101,7 @@ const struct user *login_check(struct login *login, const struct login_attempt *
         explain_missing(attempt, err);
         return reject(login, LOGIN_MISSING, attempt, err);
     }
-    if (pause->who == who && attempt->now_ms < pause->until_ms) {
+    if (pause->who == who && attempt->now_ms < pause->until_ms && *known != here) {
         err_set(err, ERR_DENIED,
                 "secure mode: user \"%s\" does not exist, or its access key was wrong just now; try again in "
                 "1 second",
@@ -105,8 +109,12 @@ const struct user *login_check(struct login *login, const struct login_attempt *
         return reject(login, LOGIN_PAUSED, attempt, err);
     }
     user = find_user(attempt, users, c, holder);
-    if (user && access_key_matches(user, attempt->access_key))
+    if (user && access_key_matches(user, attempt->access_key)) {
+        *known = here;
         return user;
+    }
+    if (*known == here)
+        *known = 0;
     *pause = (struct login_pause){who, attempt->now_ms + LOGIN_PAUSE_MS};
     err_set(err, ERR_DENIED, "secure mode: user \"%s\" does not exist, or its access key is wrong",
             attempt->user_id);

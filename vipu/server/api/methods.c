@@ -375,6 +375,7 @@ static bool is_probe(method_fn fn)
 static bool authenticate(struct methods *m, struct rpc *rpc, struct err *err)
 {
     const struct login_attempt attempt = {
+        .peer = grpc_server_call_peer(rpc->call),
         .connection = grpc_server_call_connection(rpc->call),
         .user_id = grpc_server_call_user_id(rpc->call),
         .access_key = grpc_server_call_access_key(rpc->call),
@@ -473,6 +474,7 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
 
     *m = (struct methods){.loop = loop, .config = config, .controller = controller, .metrics = metrics};
     m->login.failures = metrics->failed_logins;
+    loop_random(&m->login.seed, sizeof(m->login.seed));
     m->injector = fault_injector_new(loop, carry_out, m);
     m->commit = group_commit_new(&owner);
     for (size_t i = 0; i <= COUNT_OF(table); i++) {

@@ -61,6 +61,8 @@ const char *grpc_server_call_user_id(const struct grpc_server_call *call);
 const char *grpc_server_call_access_key(const struct grpc_server_call *call);
 /* The common name of the client's certificate, which was verified; "" without one. Borrowed. */
 const char *grpc_server_call_certificate(const struct grpc_server_call *call);
+/* The address that it comes from, without a port; "" if its caller is gone. Borrowed. */
+const char *grpc_server_call_peer(const struct grpc_server_call *call);
 /* A random number of the call's connection, unlike those of others before and after it. */
 uint64_t grpc_server_call_connection(const struct grpc_server_call *call);
 /* Time of the loop after which its caller does not wait any more; INT64_MAX: it named none. */

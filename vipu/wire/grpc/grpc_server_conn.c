@@ -51,11 +51,12 @@ struct grpc_server_conn {
     struct loop_timer resume; /* of exchanges whose last response has been read */
     bool is_resuming;         /* inside it: all is flushed at its end */
     uint64_t number;          /* random */
-    bool has_spoken;          /* it has sent a frame */
-    bool is_known;            /* one of its calls has succeeded */
-    int64_t since_ms;         /* its last complete request, or its start */
-    int64_t progress_ms;      /* when its client last took a part of a response */
-    size_t handed_count;      /* calls that are with the handler */
+    char peer[SOCK_ADDRESS_MAX];
+    bool has_spoken;     /* it has sent a frame */
+    bool is_known;       /* one of its calls has succeeded */
+    int64_t since_ms;    /* its last complete request, or its start */
+    int64_t progress_ms; /* when its client last took a part of a response */
+    size_t handed_count; /* calls that are with the handler */
     size_t answered_count;
     size_t bytes;      /* kept for it, of the server's memory */
     size_t queued;     /* the part of it for frames and bytes that wait to be sent */
@@ -602,6 +603,7 @@ struct grpc_server_conn *grpc_server_conn_new_take(int fd, struct tls *tls,
 
     conn->owner = *owner;
     loop_random(&conn->number, sizeof(conn->number));
+    sock_peer(fd, conn->peer);
     TAILQ_INIT(&conn->calls);
     conn->since_ms = now_of(conn);
     loop_timer_start(owner->loop, &conn->stall, owner->options->stall_ms, on_stalled);
@@ -651,6 +653,11 @@ const char *grpc_server_call_certificate(const struct grpc_server_call *call)
     const char *name = call->conn && call->conn->h2.tls ? tls_peer_name(call->conn->h2.tls) : NULL;
 
     return name ? name : "";
+}
+
+const char *grpc_server_call_peer(const struct grpc_server_call *call)
+{
+    return call->conn ? call->conn->peer : "";
 }
 
 uint64_t grpc_server_call_connection(const struct grpc_server_call *call)
