@@ -74,16 +74,18 @@ function(add_module_program)
     install(TARGETS ${ARG_NAME} RUNTIME DESTINATION bin)
 endfunction()
 
-# add_program_pages(NAME vipu [COMPLETION completion])
+# add_program_pages(NAME vipu [COMPLETION completion] [NO_MANUAL])
 # The manual page, and with COMPLETION also the shells' scripts, are what the program itself prints. They are made
 # together with it, so that a build of the program alone leaves nothing out that `cmake --install` needs.
 function(add_program_pages)
-    cmake_parse_arguments(ARG "" "NAME;COMPLETION" "" ${ARGN})
+    cmake_parse_arguments(ARG "NO_MANUAL" "NAME;COMPLETION" "" ${ARGN})
     set(pages ${CMAKE_CURRENT_BINARY_DIR}/pages)
     file(MAKE_DIRECTORY ${pages})
-    set(made ${pages}/${ARG_NAME}.1)
-    set(commands COMMAND ${ARG_NAME} __man > ${pages}/${ARG_NAME}.1)
-    install(FILES ${pages}/${ARG_NAME}.1 DESTINATION share/man/man1)
+    if(NOT ARG_NO_MANUAL)
+        set(made ${pages}/${ARG_NAME}.1)
+        set(commands COMMAND ${ARG_NAME} __man > ${pages}/${ARG_NAME}.1)
+        install(FILES ${pages}/${ARG_NAME}.1 DESTINATION share/man/man1)
+    endif()
     if(ARG_COMPLETION)
         list(APPEND made ${pages}/${ARG_NAME}.bash ${pages}/_${ARG_NAME} ${pages}/${ARG_NAME}.fish)
         list(APPEND commands

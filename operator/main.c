@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/core/opts_completion.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/admin/adopt.h"
@@ -439,6 +440,17 @@ static int print_help(void)
     return fputs(str_text(&text), stdout) < 0 ? EXIT_BAD_USAGE : EXIT_OK;
 }
 
+static bool print_completion(int argc, char **argv)
+{
+    AUTO(str) struct str text = {0};
+    struct opts_command commands[COUNT_OF(SUBCOMMANDS) + 1] = {0};
+
+    for (size_t i = 0; i < COUNT_OF(SUBCOMMANDS); i++)
+        commands[i] = (struct opts_command){SUBCOMMANDS[i].name, ""};
+    return opts_completion_answer(&OPTIONS_SPEC, commands, argc, argv, &text) &&
+           fputs(str_text(&text), stdout) >= 0;
+}
+
 static int print_problems(const struct strv *problems)
 {
     for (size_t i = 0; i < problems->count; i++)
@@ -470,7 +482,14 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && i < COUNT_OF(SUBCOMMANDS); i++) {
         if (str_eq(argv[1], SUBCOMMANDS[i].name))
             return SUBCOMMANDS[i].run(argc - 1, argv + 1, env_of);
+        /* "ipu-operator __complete partitions WORD...": its options are its own. */
+        if (argc > 3 && str_eq(argv[1], "__complete") && str_eq(argv[2], SUBCOMMANDS[i].name)) {
+            argv[2] = argv[1];
+            return SUBCOMMANDS[i].run(argc - 1, argv + 1, env_of);
+        }
     }
+    if (print_completion(argc, argv))
+        return EXIT_OK;
     switch (options_read(argc, argv, env_of, &app.options, &problems)) {
     case OPTS_HELP:
         code = print_help();

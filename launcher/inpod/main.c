@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/core/opts_completion.h"
 #include "base/core/str.h"
 #include "launcher/env/jobenv.h"
 #include "launcher/env/mpienv.h"
@@ -314,6 +315,8 @@ static int version(char **words)
 
 int main(int argc, char **argv)
 {
+    static const struct opt rows[] = {{0}};
+    static const struct opts_spec spec = {.program = "ipu-launch", .rows = rows};
     static const struct {
         const char *word;
         int (*act)(char **words);
@@ -324,8 +327,17 @@ int main(int argc, char **argv)
         {"install", install},  {"--help", help},          {"--version", version},
     };
 
+    struct opts_command commands[COUNT_OF(verbs) + 1] = {0};
+    AUTO(str) struct str completion = {0};
+
     if (argc < 2)
         return fail_usage("missing command");
+    for (size_t i = 0; i < COUNT_OF(verbs) && verbs[i].word[0] != '-'; i++)
+        commands[i] = (struct opts_command){verbs[i].word, ""};
+    if (argc > 3 && str_eq(argv[1], "__complete")) /* behind a command: its program, and words for it */
+        return print_text(":files\n");
+    if (opts_completion_answer(&spec, commands, argc, argv, &completion))
+        return print(&completion);
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         if (strcmp(argv[1], verbs[i].word) == 0)
             return verbs[i].act(argv + 2);

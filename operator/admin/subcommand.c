@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
+#include "base/core/opts_completion.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"
@@ -57,6 +58,8 @@ int subcommand_main(const struct opts_spec *spec, struct subcommand_access *acce
     int exit_code = SUBCOMMAND_BAD_USAGE;
 
     log_setup(LOG_WARN, false);
+    if (opts_completion_answer(spec, NULL, argc, argv, &text))
+        return fputs(str_text(&text), stdout) < 0 ? SUBCOMMAND_BAD_USAGE : SUBCOMMAND_OK;
     switch (opts_parse(spec, argc, argv, env, false, access, &words, &problems)) {
     case OPTS_HELP:
         opts_help(spec, &text);

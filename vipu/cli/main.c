@@ -163,6 +163,7 @@ static int check_and_run(const struct options *options, const struct strv *words
 {
     const struct command *command = options->server_version ? NULL : grammar_find(words, problems);
     AUTO(mem) struct vipu_ipu *ipus = NULL;
+    AUTO(str) struct str script = {0};
     struct vipu_requirements requirements;
     struct command_context context = {.requirements = &requirements, .index = -1, .gcd = -1};
 
@@ -173,13 +174,14 @@ static int check_and_run(const struct options *options, const struct strv *words
         options_check(options, command, problems);
         if (command->name == COMMAND_CREATE_PARTITION)
             requirements_of(options, context.id, &requirements, &ipus, problems);
-        if (command->name == COMMAND_COMPLETION && !completion_script(context.id))
+        if (command->name == COMMAND_COMPLETION &&
+            !opts_completion_script(context.id, COMPLETION_NAMES, COMPLETION_SOURCE, &script))
             strv_pushf(problems, "completion supports bash, zsh and fish, not \"%.40s\"", context.id);
     }
     if (problems->count)
         return print_problems(options, problems);
     if (command && command->name == COMMAND_COMPLETION)
-        return print(completion_script(context.id));
+        return print(str_text(&script));
     return run(options, command, &context);
 }
 
@@ -222,10 +224,7 @@ static int complete(int argc, char **argv)
         vipu_sync_free(client);
         opts_release(&options_spec, &options);
     }
-    for (size_t i = 0; i < completion.candidates.count; i++)
-        str_addf(&out, "%s\n", completion.candidates.items[i]);
-    if (completion.files)
-        str_adds(&out, ":files\n");
+    opts_completion_print(&completion.words, &out);
     return print(str_text(&out));
 }
 

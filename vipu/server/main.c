@@ -6,6 +6,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/opts.h"
+#include "base/core/opts_completion.h"
 #include "base/core/opts_man.h"
 #include "base/io/log.h"
 #include "vipu/server/config/access_keys.h"
@@ -202,6 +203,10 @@ int main(int argc, char **argv)
     /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man")) {
         print_manual();
+        return is_printed() ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (opts_completion_answer(&spec, NULL, argc, argv, &help)) {
+        (void)fputs(str_text(&help), stdout);
         return is_printed() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     switch (opts_parse(&spec, argc, argv, environment, false, &options, NULL, &problems)) {

