@@ -4,7 +4,7 @@ slowed and counted. The table of attacks is in docs/security.md."""
 import grpc
 import pytest
 
-from generic import Client, pb, version_by
+from generic import Client, pb
 from peers import is_sanitized
 from programs import until
 from test_abuse import resident_mib

@@ -31,7 +31,8 @@ static char *told(const struct completion *completion)
     struct str out = {0};
 
     for (size_t i = 0; i < completion->words.candidates.count; i++)
-        str_addf(&out, "%s%.*s", out.len ? " " : "", (int)strcspn(completion->words.candidates.items[i], "\t"),
+        str_addf(&out, "%s%.*s", out.len ? " " : "",
+                 (int)strcspn(completion->words.candidates.items[i], "\t"),
                  completion->words.candidates.items[i]);
     str_addf(&out, "%s%s", ids[completion->ids], completion->words.files ? " :files" : "");
     return str_take(&out);
