@@ -91,7 +91,17 @@ def test_device_info(cloud, desk):  # noqa: F811
     values = dict(line.split(": ", 1) for line in lines[1:])
     keys = list(values)[2:]
     assert keys == sorted(keys)
-    wanted = {"board ipu index": "3", "board type": "M2000", "clock": "1330MHz", "hexoatt total size (bytes)": "34082914304",
+    recorded = {"average board temp", "average die temp", "board ipu index", "board serial number", "board type", "board variant",
+                "clock", "config domain", "driver version", "firmware major version", "firmware minor version",
+                "firmware patch version", "firmware version", "gateway software version", "graph streaming",
+                "hexoatt active size (bytes)", "hexoatt total size (bytes)", "hexopt active size (bytes)",
+                "hexopt total size (bytes)", "host link correctable error count", "ipu architecture", "ipu error state",
+                "ipu power", "ipu utilisation", "ipu utilisation (session)", "ipuof host", "ipuof partition id",
+                "ipuof routing id", "ipuof routing type", "ipuof server version", "number of replicas", "partition sync type",
+                "link correctable error count", "link speed", "link width", "pci id", "pcie physical slot",
+                "reconfigurable partition", "remote buffers supported", "total board power"}
+    assert recorded - set(keys) == set()
+    wanted = {"board ipu index": "3", "board type": "M2000", "board variant": "M2000", "clock": "1330MHz", "hexoatt total size (bytes)": "34082914304",
               "hexopt total size (bytes)": "268435456", "ipu architecture": "ipu2", "ipu error state": "no errors",
               "ipuof host": "10.1.5.10", "ipuof partition id": "p1", "ipuof routing id": "0", "ipuof routing type": "DNC",
               "link speed": "16 GT/s", "link width": "8", "pcie physical slot": "3", "number of replicas": "1", "partition sync type": "c2-compatible", "pci id": "3",

@@ -84,10 +84,15 @@ static void put_always(struct pairs *pairs)
     static const struct {
         const char *key, *value;
     } always[] = {
-        {"average board temp", NOT_KNOWN}, {"average die temp", NOT_KNOWN},
-        {"graph streaming", "true"},       {"ipu power", NOT_KNOWN},
-        {"ipu utilisation", NOT_KNOWN},    {"ipu utilisation (session)", NOT_KNOWN},
-        {"remote buffers supported", "1"}, {"total board power", NOT_KNOWN},
+        {"average board temp", NOT_KNOWN},
+        {"average die temp", NOT_KNOWN},
+        {"config domain", NOT_KNOWN},
+        {"graph streaming", "true"},
+        {"ipu power", NOT_KNOWN},
+        {"ipu utilisation", NOT_KNOWN},
+        {"ipu utilisation (session)", NOT_KNOWN},
+        {"remote buffers supported", "1"},
+        {"total board power", NOT_KNOWN},
     };
 
     for (size_t i = 0; i < COUNT_OF(always); i++)
@@ -101,6 +106,7 @@ static void put_ipu(struct pairs *pairs, const struct gcd_view *view, const stru
     for (size_t i = 0; ipu->attributes && i < ipu->attributes->attribute_count; i++)
         put(pairs, ipu->attributes->attributes[i].key, ipu->attributes->attributes[i].value);
     put_take(pairs, "board ipu index", mem_printf("%" PRIu32, device->ipu_id));
+    put(pairs, "board variant", ipu_view_attribute(ipu, "board type")); /* an IPU-Machine has no variants */
     put(pairs, "chip id", device->chip_id);
     put(pairs, "gateway software version", device->gwsw_version);
     put(pairs, "ipu architecture", attributes_architecture(ipu));

@@ -53,7 +53,7 @@ struct grpc_server_conn {
     uint64_t number;          /* random */
     char peer[SOCK_ADDRESS_MAX];
     bool has_spoken;     /* it has sent a frame */
-    bool is_known;       /* one of its calls has succeeded */
+    bool is_known;       /* one of its unary calls has succeeded */
     int64_t since_ms;    /* its last complete request, or its start */
     int64_t progress_ms; /* when its client last took a part of a response */
     size_t handed_count; /* calls that are with the handler */
@@ -745,11 +745,11 @@ void grpc_server_reply(struct grpc_server_call *call, struct slice message)
         return;
     }
     note_waiting(conn);
-    conn->is_known = true;
     call->reply.max = message.len + GRPC_PREFIX_BYTES;
     grpc_frame(&call->reply, message);
     conn->unsent += call->reply.len;
     if (call->kind == GRPC_UNARY) {
+        conn->is_known = true; /* a call that only stays open proves nothing */
         call_set_answered(call);
     } else {
         conn->handed_count--;
