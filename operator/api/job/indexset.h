@@ -14,8 +14,15 @@ struct indexset {
 };
 
 void indexset_add(struct indexset *set, uint32_t index);
+void indexset_add_range(struct indexset *set, uint32_t first, uint32_t count);
+void indexset_add_all(struct indexset *set, const struct indexset *other);
+void indexset_remove(struct indexset *set, uint32_t index);
+void indexset_remove_all(struct indexset *set, const struct indexset *other);
 bool indexset_has(const struct indexset *set, uint32_t index);
+bool indexset_equal(const struct indexset *set, const struct indexset *other);
 size_t indexset_count(const struct indexset *set);
+/* The first number from `from` on; INDEXSET_MAX: there is none. */
+uint32_t indexset_next(const struct indexset *set, uint32_t from);
 void indexset_parse(struct indexset *set, const char *text); /* adds; invalid ranges are skipped */
 char *indexset_print(const struct indexset *set);            /* owned by the caller; "" if empty */
 void indexset_release(struct indexset *set);
