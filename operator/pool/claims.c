@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/map.h"
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "vipu/model/shape.h"
@@ -11,13 +12,20 @@
 struct forecast {
     struct vipu_pool_view left; /* free IPUs after the grants so far */
     const struct claim *head;   /* the first that could use it and has to wait; no later claim passes it */
-    uint32_t behind;            /* claims that wait behind the head */
+    uint32_t behind;            /* instances that wait behind the first of the head's */
+    uint32_t blind_grants;      /* if its size is unknown */
+};
+
+/* The instances that may wait, so far. */
+struct admitted {
+    struct claims_limits limits;
+    uint32_t total;
+    struct map namespaces; /* -> their number */
 };
 
 static int compare_claims(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
-    int order;
 
     if (x->priority != y->priority)
         return x->priority > y->priority ? -1 : 1;
@@ -25,10 +33,7 @@ static int compare_claims(const void *a, const void *b)
         return x->created_s < y->created_s ? -1 : 1;
     if (x->arrival != y->arrival)
         return x->arrival < y->arrival ? -1 : 1;
-    order = strcmp(x->uid, y->uid);
-    if (order)
-        return order;
-    return x->instance < y->instance ? -1 : x->instance > y->instance;
+    return strcmp(x->uid, y->uid);
 }
 
 static bool is_eligible(const struct claim *claim, size_t controller)
@@ -46,36 +51,99 @@ static bool could_ever_hold(const struct claims_controller *c, uint32_t size)
     return !c->is_known || !size_is_known(c) || vipu_pool_could_fit(c->pool, size);
 }
 
-/* If the size is unknown, the claim is granted, and the controller's response decides. */
-static bool reserve_capacity(const struct claims_controller *c, struct forecast *forecast, uint32_t size)
+/* Of so many instances, how many have capacity. If the size is unknown, the controller's response decides. */
+static uint32_t reserve_capacity(const struct claims_controller *c, struct forecast *forecast, uint32_t size,
+                                 uint32_t count)
 {
-    return !size_is_known(c) || vipu_pool_reserve(&forecast->left, size);
+    uint32_t reserved = 0;
+
+    if (!size_is_known(c)) {
+        uint32_t used = forecast->blind_grants;
+        uint32_t blind = used < CLAIMS_BLIND_GRANTS ? CLAIMS_BLIND_GRANTS - used : 0;
+
+        reserved = count < blind ? count : blind;
+        forecast->blind_grants += reserved;
+        return reserved;
+    }
+    while (reserved < count && vipu_pool_reserve(&forecast->left, size))
+        reserved++;
+    return reserved;
+}
+
+/* ---- limits ---- */
+
+/* Of so many more instances of the namespace, how many may wait. */
+static uint32_t admit_waiting(struct admitted *admitted, const struct claim *claim, uint32_t waiting,
+                              enum claim_wait_cause *ret_full)
+{
+    const struct claims_limits *limits = &admitted->limits;
+    uint32_t count = waiting;
+
+    *ret_full = CLAIM_NOTHING_TO_REPORT;
+    if (limits->total && count > limits->total - admitted->total) {
+        count = limits->total - admitted->total;
+        *ret_full = CLAIM_QUEUE_IS_FULL;
+    }
+    if (limits->per_namespace) {
+        AUTO(mem) char *ns = mem_strndup(claim->job, strcspn(claim->job, "/"));
+        uint32_t before = (uint32_t)(uintptr_t)map_get(&admitted->namespaces, ns);
+
+        if (count > limits->per_namespace - before) {
+            count = limits->per_namespace - before;
+            *ret_full = CLAIM_NAMESPACE_IS_FULL;
+        }
+        if (count)
+            map_set(&admitted->namespaces, ns, (void *)(uintptr_t)(before + count));
+    }
+    admitted->total += count;
+    return count;
 }
 
 /* ---- the decision ---- */
 
-static bool try_grant(const struct claim *claim, const struct claims_controller *controllers, size_t count,
-                      struct forecast *forecasts, struct claim_verdict *verdict)
+static void add_grant(struct claims_grants *grants, struct claims_grant grant)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct claims_controller *c = &controllers[i];
-
-        if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || forecasts[i].head)
-            continue;
-        if (!could_ever_hold(c, claim->size) || !reserve_capacity(c, &forecasts[i], claim->size))
-            continue;
-        *verdict = (struct claim_verdict){.controller = claim->is_ready ? (int)i : -1};
-        return true;
+    if (grants->count == grants->cap) {
+        grants->cap = grants->cap ? 2 * grants->cap : 16;
+        grants->items = mem_grow(grants->items, grants->cap, sizeof(*grants->items));
     }
-    return false;
+    grants->items[grants->count++] = grant;
 }
 
-static void enqueue_claim(const struct claim *claim, const struct claims_controller *c,
+void claims_grants_release(struct claims_grants *grants)
+{
+    mem_free(grants->items);
+    *grants = (struct claims_grants){0};
+}
+
+/* Returns how many instances have capacity. */
+static uint32_t grant_instances(const struct claims_view *view, const struct claim *claim, size_t index,
+                                struct forecast *forecasts, struct claims_grants *grants)
+{
+    uint32_t reserved = 0;
+
+    for (size_t i = 0; i < view->controller_count && reserved < claim->count; i++) {
+        const struct claims_controller *c = &view->controllers[i];
+        uint32_t here;
+
+        if (!is_eligible(claim, i) || !c->is_known || !c->has_nodes || forecasts[i].head ||
+            !could_ever_hold(c, claim->size))
+            continue;
+        here = reserve_capacity(c, &forecasts[i], claim->size, claim->count - reserved);
+        if (here && claim->is_ready)
+            add_grant(grants, (struct claims_grant){.claim = index, .controller = i, .count = here});
+        reserved += here;
+    }
+    return reserved;
+}
+
+/* The position of the first of the claim's instances that wait, which are behind the head now. */
+static void enqueue_claim(const struct claim *claim, uint32_t waiting, const struct claims_controller *c,
                           const struct forecast *forecast, struct claim_verdict *verdict)
 {
     bool is_head = forecast->head == claim;
 
-    verdict->position = is_head ? 1 : forecast->behind + 1;
+    verdict->position = is_head ? 1 : forecast->behind - waiting + 2;
     verdict->first = forecast->head->job;
     if (verdict->position > CLAIMS_POSITIONS) {
         verdict->why = CLAIM_IS_FAR_BEHIND;
@@ -122,15 +190,16 @@ static bool want_stuck(const struct claims_controller *c, const struct forecast 
     return count > 0;
 }
 
-/* Queues the claim on every eligible controller, and explains the wait by the controller that is closest to
- * serving it. */
-static void make_wait(const struct claim *claim, const struct claims_controller *controllers, size_t count,
+/* Queues so many instances of the claim on every eligible controller, and explains the wait of the first by
+ * the controller that is closest to serving it. */
+static void make_wait(const struct claims_view *view, const struct claim *claim, uint32_t waiting,
                       struct forecast *forecasts, struct claim_verdict *verdict)
 {
+    const struct claims_controller *controllers = view->controllers;
     int unavailable = -1, without_nodes = -1, without_capacity = -1;
     bool has_unqueried = false, is_eligible_anywhere = false, has_stuck = false;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < view->controller_count; i++) {
         is_eligible_anywhere = is_eligible_anywhere || is_eligible(claim, i);
         if (!is_eligible(claim, i) || !could_ever_hold(&controllers[i], claim->size))
             continue;
@@ -143,9 +212,8 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
             bool makes_room = !forecasts[i].head && !has_stuck && claim->is_ready &&
                               want_stuck(&controllers[i], &forecasts[i], claim->size);
 
-            if (forecasts[i].head)
-                forecasts[i].behind++;
-            else
+            forecasts[i].behind += forecasts[i].head ? waiting : waiting - 1;
+            if (!forecasts[i].head)
                 forecasts[i].head = claim;
             if (without_capacity < 0 || makes_room ||
                 (forecasts[without_capacity].head != claim && forecasts[i].head == claim))
@@ -153,7 +221,6 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
             has_stuck = has_stuck || makes_room;
         }
     }
-    *verdict = (struct claim_verdict){.controller = -1};
     if (!claim->is_ready || (without_capacity >= 0 && !forecasts[without_capacity].head->is_ready))
         return; /* a job whose template is being validated may leave the queue within milliseconds */
     if (has_unqueried)
@@ -163,7 +230,7 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
                               : unavailable >= 0    ? unavailable
                                                     : 0);
     if (without_capacity >= 0)
-        enqueue_claim(claim, &controllers[without_capacity], &forecasts[without_capacity], verdict);
+        enqueue_claim(claim, waiting, &controllers[without_capacity], &forecasts[without_capacity], verdict);
     else if (without_nodes >= 0)
         verdict->why = CLAIM_HAS_NO_NODES;
     else if (unavailable >= 0)
@@ -172,21 +239,45 @@ static void make_wait(const struct claim *claim, const struct claims_controller 
         verdict->why = is_eligible_anywhere ? CLAIM_IS_TOO_LARGE : CLAIM_NO_MATCHING_CONTROLLER;
 }
 
-void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
-                   size_t controller_count, struct claim_verdict *verdicts)
+static void decide_claim(const struct claims_view *view, const struct claim *claim, size_t index,
+                         struct forecast *forecasts, struct admitted *admitted, struct claims_grants *grants,
+                         struct claim_verdict *verdict)
 {
-    AUTO(mem) struct forecast *forecasts = mem_alloc((controller_count + 1) * sizeof(*forecasts));
+    uint32_t reserved = grant_instances(view, claim, index, forecasts, grants), waiting;
+    enum claim_wait_cause full;
+
+    *verdict = (struct claim_verdict){.granted = claim->is_ready ? reserved : 0};
+    if (reserved == claim->count)
+        return;
+    waiting = admit_waiting(admitted, claim, claim->count - reserved, &full);
+    if (waiting)
+        make_wait(view, claim, waiting, forecasts, verdict);
+    else
+        verdict->why = full;
+}
+
+void claims_decide(const struct claims_view *view, struct claim *claims, size_t count,
+                   struct claim_verdict *verdicts, struct claims_grants *ret_grants)
+{
+    AUTO(mem) struct forecast *forecasts = mem_alloc((view->controller_count + 1) * sizeof(*forecasts));
+    struct admitted admitted = {.limits = view->limits};
+    uint64_t total = 0;
 
     if (count > 1)
         qsort(claims, count, sizeof(*claims), compare_claims);
-    for (size_t i = 0; i < controller_count; i++)
-        forecasts[i].left = vipu_pool_view_copy(controllers[i].pool);
-    for (size_t i = 0; i < count; i++) {
-        if (!try_grant(&claims[i], controllers, controller_count, forecasts, &verdicts[i]))
-            make_wait(&claims[i], controllers, controller_count, forecasts, &verdicts[i]);
+    for (size_t i = 0; i < view->controller_count; i++) {
+        forecasts[i].left = vipu_pool_view_copy(view->controllers[i].pool);
+        forecasts[i].blind_grants = view->controllers[i].unlisted;
     }
-    for (size_t i = 0; i < controller_count; i++)
+    for (size_t i = 0; i < count; i++)
+        total += claims[i].count;
+    if (total <= admitted.limits.per_namespace)
+        admitted.limits.per_namespace = 0;
+    for (size_t i = 0; i < count; i++)
+        decide_claim(view, &claims[i], i, forecasts, &admitted, ret_grants, &verdicts[i]);
+    for (size_t i = 0; i < view->controller_count; i++)
         vipu_pool_view_release(&forecasts[i].left);
+    map_release(&admitted.namespaces);
 }
 
 /* ---- messages ---- */
@@ -332,6 +423,21 @@ static void report_free_blocks(const struct claim_wait *wait, struct str *text)
     str_adds(text, " of this size");
 }
 
+static void report_free_ipus(const struct claims_controller *c, const struct claim_wait *wait,
+                             struct str *text)
+{
+    if (!size_is_known(c)) {
+        str_addf(
+            text,
+            "V-IPU controller %s does not report how many IPUs it has, and creates at most %d partitions "
+            "at a time",
+            c->name, CLAIMS_BLIND_GRANTS);
+        return;
+    }
+    str_addf(text, "V-IPU controller %s has %u of %u IPUs free", c->name, wait->free_ipus, wait->total_ipus);
+    report_free_blocks(wait, text);
+}
+
 static void report_queued(const struct claim *claim, const struct claims_controller *c,
                           const struct claim_verdict *verdict, struct claim_wait *wait, struct str *text)
 {
@@ -341,8 +447,7 @@ static void report_queued(const struct claim *claim, const struct claims_control
     wait->total_ipus = c->pool->total_ipus;
     wait->fitting_partitions = verdict->fitting_partitions;
     start_waiting_text(claim, text);
-    str_addf(text, "V-IPU controller %s has %u of %u IPUs free", c->name, wait->free_ipus, wait->total_ipus);
-    report_free_blocks(wait, text);
+    report_free_ipus(c, wait, text);
     if (is_first)
         report_holders(c, wait, text);
     if (verdict->granted_ipus) { /* they have no record yet that would name them as holders */
@@ -359,6 +464,22 @@ static void report_queued(const struct claim *claim, const struct claims_control
     }
 }
 
+/* The jobs of the namespace, or of all, that were there before have all places. */
+static void report_full(const struct claim *claim, uint32_t limit, bool is_of_namespace, struct str *text)
+{
+    start_waiting_text(claim, text);
+    str_adds(text, "not in the queue yet, because ");
+    if (is_of_namespace)
+        str_addf(text, "namespace %.*s has ", (int)strcspn(claim->job, "/"), claim->job);
+    else
+        str_adds(text, "the cluster has ");
+    str_add_count(text, limit, "waiting instance", NULL);
+    str_addf(text,
+             ", the limit; reduce spec.jobInstances of jobs that wait, delete some, or set %s in the chart's "
+             "values",
+             is_of_namespace ? "queue.maxWaitingInstancesPerNamespace" : "queue.maxWaitingInstances");
+}
+
 static void set_position(const struct claims_controller *c, const struct claim_verdict *verdict,
                          struct claim_wait *wait)
 {
@@ -367,21 +488,54 @@ static void set_position(const struct claims_controller *c, const struct claim_v
     wait->position = verdict->position;
 }
 
-bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
-                              const struct claims_controller *controllers, const struct claim_wait *last)
+static uint64_t mix(uint64_t hash, uint64_t value)
 {
-    return verdict->why == CLAIM_IS_FAR_BEHIND && last->position > CLAIMS_POSITIONS &&
-           last->size == claim->size && str_eq(last->controller, controllers[verdict->about].name);
+    return (hash ^ value) * UINT64_C(0x100000001b3);
 }
 
-void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
-                    const struct claims_controller *controllers, size_t controller_count,
-                    struct claim_wait *ret)
+uint64_t claims_basis(const struct claims_view *view)
 {
-    const struct claims_controller *c = &controllers[verdict->about];
+    uint64_t hash = 1;
+
+    for (size_t i = 0; i < view->controller_count; i++) {
+        const struct claims_controller *c = &view->controllers[i];
+
+        hash = mix(hash, str_hash(c->trouble ? c->trouble : ""));
+        hash = mix(hash, str_hash(c->trouble_since ? c->trouble_since : ""));
+        hash = mix(hash, c->is_known + 2u * c->has_nodes);
+        hash = mix(hash, c->pool->total_ipus);
+        hash = mix(hash, vipu_pool_capacity(c->pool));
+    }
+    return hash;
+}
+
+bool claims_report_has_position(const struct claim_verdict *verdict)
+{
+    return verdict->why == CLAIM_IS_FIRST || verdict->why == CLAIM_IS_BEHIND;
+}
+
+bool claims_report_is_current(const struct claims_view *view, uint64_t basis, const struct claim *claim,
+                              const struct claim_verdict *verdict, const struct claim_wait *last)
+{
+    if (verdict->why != last->why || claims_report_has_position(verdict))
+        return false;
+    if (verdict->why == CLAIM_NOTHING_TO_REPORT)
+        return true;
+    if (last->size != claim->size)
+        return false;
+    return verdict->why == CLAIM_IS_FAR_BEHIND
+               ? str_eq(last->controller, view->controllers[verdict->about].name)
+               : last->basis == basis;
+}
+
+void claims_explain(const struct claims_view *view, uint64_t basis, const struct claim *claim,
+                    const struct claim_verdict *verdict, struct claim_wait *ret)
+{
+    const struct claims_controller *controllers = view->controllers, *c = &controllers[verdict->about];
+    size_t controller_count = view->controller_count;
     struct str text = {0};
 
-    *ret = (struct claim_wait){.size = claim->size};
+    *ret = (struct claim_wait){.size = claim->size, .why = verdict->why, .basis = basis};
     switch (verdict->why) {
     case CLAIM_NOTHING_TO_REPORT:
         return;
@@ -409,6 +563,14 @@ void claims_explain(const struct claim *claim, const struct claim_verdict *verdi
     case CLAIM_NO_MATCHING_CONTROLLER:
         ret->reason = "NoMatchingController";
         report_no_matching_controller(controllers, controller_count, &text);
+        break;
+    case CLAIM_NAMESPACE_IS_FULL:
+        ret->reason = "QueueFull";
+        report_full(claim, view->limits.per_namespace, true, &text);
+        break;
+    case CLAIM_QUEUE_IS_FULL:
+        ret->reason = "QueueFull";
+        report_full(claim, view->limits.total, false, &text);
         break;
     }
     ret->text = str_take(&text);

@@ -1,5 +1,6 @@
 /* The queue for IPUs. Pure. Per controller by priority, then first come, first served: no claim passes an
- * earlier one that could use that controller, so small jobs never starve a large one. */
+ * earlier one that could use that controller, so small jobs never starve a large one. The waiting instances
+ * of a job are one claim with their number, so that nothing here costs more the more of them there are. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct claims_controller {
     bool has_nodes;                      /* some node carries its label, or it needs none */
     const char *node_label;              /* "key=value", for the message; NULL when it needs none */
     const struct vipu_pool_view *pool;   /* with what is reserved already taken; total_ipus 0: size unknown */
+    uint32_t unlisted;                   /* if its size is unknown: partitions that are being created */
     const struct claims_holder *holders; /* block the head of the queue; for claims_explain alone */
     size_t holder_count;
     /* Partitions whose pods cannot start: their jobs give them up if the head of the queue is served then. */
@@ -37,11 +39,11 @@ struct claims_controller {
 struct claim {
     const char *job; /* "namespace/name" */
     const char *uid;
-    uint32_t instance;
+    uint32_t count;   /* instances, each with a partition of its own */
     int32_t priority; /* of the template's PriorityClass; higher goes first */
     int64_t created_s;
     uint64_t arrival; /* the order of arrival, within the one-second resolution of creation times */
-    uint32_t size;
+    uint32_t size;    /* IPUs of each instance */
     bool is_ready; /* false: its template is still being validated; only its place in the queue and its IPUs
                       are reserved */
     const bool *eligible; /* per controller; NULL: all */
@@ -52,10 +54,18 @@ struct claim {
  * reported that would change with every step of the queue. */
 #define CLAIMS_POSITIONS 10
 #define CLAIMS_BLOCKERS 4
+/* A controller that does not report how many IPUs it has is asked for at most so many partitions at a time.
+ */
+#define CLAIMS_BLIND_GRANTS 64
 
-/* Why a claim waits. */
+/* How many instances may wait in the queue; 0: any number. The oldest of the highest priority do. */
+struct claims_limits {
+    uint32_t per_namespace, total;
+};
+
+/* Why the first instance of a claim that is not granted waits. */
 enum claim_wait_cause {
-    CLAIM_NOTHING_TO_REPORT, /* it is granted, or there is nothing to report yet */
+    CLAIM_NOTHING_TO_REPORT, /* all are granted, or there is nothing to report yet */
     CLAIM_IS_FIRST,
     CLAIM_IS_BEHIND,
     CLAIM_IS_FAR_BEHIND, /* what is reported about it does not change while this and its controller stay the
@@ -64,22 +74,41 @@ enum claim_wait_cause {
     CLAIM_CONTROLLER_UNAVAILABLE, /* the controller is not available */
     CLAIM_IS_TOO_LARGE,           /* for every controller that serves its nodes */
     CLAIM_NO_MATCHING_CONTROLLER, /* no controller does */
+    CLAIM_NAMESPACE_IS_FULL,      /* as many instances of its namespace wait as may */
+    CLAIM_QUEUE_IS_FULL,          /* likewise of all namespaces */
 };
 
 /* The verdict on a claim, in numbers: among thousands that wait, most are unchanged. */
 struct claim_verdict {
-    int controller; /* index of the controller with capacity for it; -1: wait */
+    uint32_t granted; /* so many of its instances have IPUs now; see claims_grants */
     enum claim_wait_cause why;
     size_t about;          /* index of the controller that explains why, if one does */
-    uint32_t position;     /* in line there, from 1 */
+    uint32_t position;     /* in line there, from 1, of the first of the others */
     const char *first;     /* the job at the head of that queue; borrowed from its claim */
     uint32_t free_ipus;    /* after what is granted now; not of who is far behind, nor are those below */
     uint32_t granted_ipus; /* now, to others */
     uint32_t fitting_partitions; /* partitions of the size asked for that would fit now */
 };
 
+/* What is granted now: so many instances of a claim on a controller, both by index. In the order of the
+ * queue. */
+struct claims_grant {
+    size_t claim, controller;
+    uint32_t count;
+};
+
+struct claims_grants {
+    struct claims_grant *items;
+    size_t count, cap;
+};
+
+void claims_grants_release(struct claims_grants *grants);
+DEFINE_AUTO(claims_grants);
+
 /* The same as a message and as values for status.queue. */
 struct claim_wait {
+    enum claim_wait_cause why;
+    uint64_t basis;     /* claims_basis at that time */
     const char *reason; /* CamelCase constant; NULL: nothing to report yet */
     char *text;         /* without period, owned; NULL likewise */
     char *controller;   /* that the numbers are about, owned; NULL: none */
@@ -93,13 +122,25 @@ struct claim_wait {
 
 void claim_wait_release(struct claim_wait *wait);
 
-/* Sorts the claims in place, in the order of the queue, and fills verdicts[i] for claims[i]. */
-void claims_decide(struct claim *claims, size_t count, const struct claims_controller *controllers,
-                   size_t controller_count, struct claim_verdict *verdicts);
+/* The V-IPU controllers, and what else decides about all claims. Borrowed. */
+struct claims_view {
+    const struct claims_controller *controllers;
+    size_t controller_count;
+    struct claims_limits limits;
+};
+
+/* Sorts the claims in place, in the order of the queue, fills verdicts[i] for claims[i], and adds the grants.
+ */
+void claims_decide(const struct claims_view *view, struct claim *claims, size_t count,
+                   struct claim_verdict *verdicts, struct claims_grants *ret_grants);
+/* A hash of what the reports say that are not about a position in the queue. */
+uint64_t claims_basis(const struct claims_view *view);
+/* Whether the report says its position, with numbers that change with every step of the queue. There are few
+ * of them. */
+bool claims_report_has_position(const struct claim_verdict *verdict);
 /* Whether this report is current, except for the position. Cheap; false when in doubt. */
-bool claims_report_is_current(const struct claim *claim, const struct claim_verdict *verdict,
-                              const struct claims_controller *controllers, const struct claim_wait *last);
+bool claims_report_is_current(const struct claims_view *view, uint64_t basis, const struct claim *claim,
+                              const struct claim_verdict *verdict, const struct claim_wait *last);
 /* Describes a verdict on the claim as text and values. Owned by the caller. */
-void claims_explain(const struct claim *claim, const struct claim_verdict *verdict,
-                    const struct claims_controller *controllers, size_t controller_count,
-                    struct claim_wait *ret);
+void claims_explain(const struct claims_view *view, uint64_t basis, const struct claim *claim,
+                    const struct claim_verdict *verdict, struct claim_wait *ret);

@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/pool/claims.h"
@@ -9,28 +7,15 @@
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/schedule.h"
 
-#define CLAIMS_PER_MS 10         /* a queue of 5,000 is evaluated twice a second */
+/* A long queue is evaluated less often, but often enough for free IPUs to be granted soon. */
+#define CLAIMS_PER_MS 10
+#define REFRESH_MAX_MS 50
+#define EXPLAINS_MAX 500         /* in one turn of the loop, of reports that are the same for many jobs */
 #define TEXT_REFRESH_MS 5000     /* a changed message with the same reason is not urgent */
 #define VALIDATE_WITHIN_MS 10000 /* after a start: wait this long for dry runs to return priorities */
 #define UNVALIDATED_RETRY_MS 50
 
 /* ---- claims of one job ---- */
-
-static bool same_claims(const struct job_cache *cache, const struct plan *plan)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < plan->count; i++) {
-        if (plan->ops[i].kind != OP_CLAIM)
-            continue;
-        const struct claim_cache *claim = job_cache_claim(cache, plan->ops[i].instance);
-
-        if (!claim || claim->ready != plan->ops[i].ready || claim->record)
-            return false;
-        count++;
-    }
-    return count == cache->claim_count;
-}
 
 /* A process that has just become leader did not see when a job without IPUs was created. */
 static int64_t waits_since(const struct reconciler *r, const struct job_cache *cache)
@@ -46,45 +31,26 @@ static int64_t waits_since(const struct reconciler *r, const struct job_cache *c
     return status_start_s(status) ? loop_unix_micros() / 1000000 : job->created_s;
 }
 
-static int by_instance(const void *a, const void *b)
+static bool has_record(const struct job_claims *claims)
 {
-    uint32_t left = ((const struct claim_cache *)a)->instance;
-    uint32_t right = ((const struct claim_cache *)b)->instance;
-
-    return (left > right) - (left < right);
+    for (size_t i = 0; i < claims->grant_count; i++) {
+        if (claims->grants[i].record)
+            return true;
+    }
+    return false;
 }
 
 static void set_claims(struct reconciler *r, struct job_cache *cache, const struct plan *plan)
 {
-    struct claim_cache *claims = NULL;
-    size_t count = 0;
+    static const struct indexset none = {0};
+    const struct op *op = plan_claims(plan);
+    const struct indexset *instances = op ? &op->instances : &none;
+    bool is_ready = op && op->ready;
 
-    if (same_claims(cache, plan))
+    if (job_claims_are(&cache->claims, instances, is_ready) && !has_record(&cache->claims))
         return;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct claim_cache *old;
-
-        if (plan->ops[i].kind != OP_CLAIM)
-            continue;
-        claims = mem_grow(claims, count + 1, sizeof(*claims));
-        claims[count] = (struct claim_cache){.instance = plan->ops[i].instance};
-        old = job_cache_claim(cache, plan->ops[i].instance);
-        if (old && old->ready == plan->ops[i].ready) {
-            claims[count] = *old;
-            claims[count].record = NULL; /* the job claims again, so there is no such record */
-            old->granted = NULL;
-            old->wait = (struct claim_wait){0};
-        }
-        claims[count].ready = plan->ops[i].ready;
-        claims[count].since_s = old ? old->since_s : waits_since(r, cache);
-        count++;
-    }
-    if (count)
-        qsort(claims, count, sizeof(*claims), by_instance);
-    job_cache_free_claims(cache);
-    cache->claims = claims;
-    cache->claim_count = count;
-    if (count)
+    job_claims_set(&cache->claims, instances, is_ready, waits_since(r, cache));
+    if (cache->claims.batch_count)
         map_set(&r->with_claims, cache->uid, cache);
     else
         map_remove(&r->with_claims, cache->uid);
@@ -152,6 +118,12 @@ static void add_holder(struct controller_state *detail, struct claims_holder hol
     detail->holders[detail->holder_count++] = holder;
 }
 
+static bool is_unlisted(const struct reconciler *r, const char *controller, const struct record *record)
+{
+    return !record->spent_s && !record->releasing && str_eq(record->controller, controller) &&
+           !pool_listed(r->pool, controller, record->name);
+}
+
 /* The owners of listed partitions, and of those that are still being created; not of those that are gone. */
 static void add_all_holders(const struct reconciler *r, const struct pool_controller *controller,
                             struct controller_state *detail)
@@ -163,8 +135,7 @@ static void add_all_holders(const struct reconciler *r, const struct pool_contro
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (record->spent_s || record->releasing || !str_eq(record->controller, name) ||
-            pool_listed(r->pool, name, record->name))
+        if (!is_unlisted(r, name, record))
             continue;
         add_holder(detail, (struct claims_holder){
                                .job = holder_of(record), .partition = record->name, .size = record->size});
@@ -203,6 +174,19 @@ static void find_holders(const struct reconciler *r, size_t index, uint32_t size
     all->items[index].holder_count = detail->holder_count;
 }
 
+/* Partitions of that controller that have a record and are still being created. */
+static uint32_t count_unlisted(const struct reconciler *r, const char *controller)
+{
+    uint32_t count = 0;
+
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
+        const struct record *record = i->view;
+
+        count += is_unlisted(r, controller, record);
+    }
+    return count;
+}
+
 static void read_controller(const struct reconciler *r, size_t i, struct controller_states *all)
 {
     const struct pool_controller *c = pool_controller(r->pool, i);
@@ -224,6 +208,7 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
         .has_nodes = some_node_has(r, config),
         .node_label = detail->label,
         .pool = &detail->room,
+        .unlisted = c->total_ipus ? 0 : count_unlisted(r, config->name),
         .stuck = &detail->offers.partitions,
         .stuck_leaving = detail->offers.leaving,
         .stuck_wanted = detail->offers.wanted,
@@ -283,41 +268,48 @@ struct claim_list {
     size_t count, cap;
 };
 
-static void add_claims(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
+static void add_claim(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
 {
     const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
     const struct job *job = item ? item->view : NULL;
+    AUTO(indexset) struct indexset served = {0};
+    size_t count;
 
     if (!job || !str_eq(job->uid, cache->uid))
         return;
+    add_served(r, &cache->claims, &served);
+    count = job_claims_count(&cache->claims) - indexset_count(&served);
+    if (count == 0)
+        return;
     find_eligible(r, job, cache);
-    for (size_t i = 0; i < cache->claim_count; i++) {
-        if (claim_is_served(r, &cache->claims[i]))
-            continue;
-        if (list->count == list->cap) {
-            list->cap = list->cap ? 2 * list->cap : 64;
-            list->items = mem_grow(list->items, list->cap, sizeof(*list->items));
-        }
-        list->items[list->count++] = (struct claim){
-            .job = job->key,
-            .uid = cache->uid,
-            .instance = cache->claims[i].instance,
-            .priority = cache->priority,
-            .created_s = job_cache_queued_since_s(cache, job->created_s),
-            .arrival = cache->arrival,
-            .size = job->spec.ipus_per_instance,
-            .is_ready = cache->claims[i].ready,
-            .eligible = cache->eligible,
-            .ctx = &cache->claims[i],
-        };
+    if (list->count == list->cap) {
+        list->cap = list->cap ? 2 * list->cap : 64;
+        list->items = mem_grow(list->items, list->cap, sizeof(*list->items));
     }
+    list->items[list->count++] = (struct claim){
+        .job = job->key,
+        .uid = cache->uid,
+        .count = (uint32_t)count,
+        .priority = cache->priority,
+        .created_s = job_cache_queued_since_s(cache, job->created_s),
+        .arrival = cache->arrival,
+        .size = job->spec.ipus_per_instance,
+        .is_ready = cache->claims.is_ready,
+        .eligible = cache->eligible,
+        .ctx = cache,
+    };
 }
 
 /* The whole queue with the decision about each claim. */
 struct ipu_queue {
     struct claim_list claims;
     struct controller_states controller_states;
+    struct claims_view view;
+    uint64_t basis;
     struct claim_verdict *verdicts;
+    struct claims_grants grants;
+    size_t grants_used;
+    unsigned explains; /* so far */
 };
 
 static void ipu_queue_build(const struct reconciler *r, struct ipu_queue *ipu_queue)
@@ -325,13 +317,17 @@ static void ipu_queue_build(const struct reconciler *r, struct ipu_queue *ipu_qu
     void *value;
 
     for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);)
-        add_claims(r, value, &ipu_queue->claims);
+        add_claim(r, value, &ipu_queue->claims);
     ipu_queue->verdicts = mem_alloc((ipu_queue->claims.count + 1) * sizeof(*ipu_queue->verdicts));
     if (ipu_queue->claims.count == 0)
         return;
     controller_states_read(r, &ipu_queue->controller_states);
-    claims_decide(ipu_queue->claims.items, ipu_queue->claims.count, ipu_queue->controller_states.items,
-                  ipu_queue->controller_states.count, ipu_queue->verdicts);
+    ipu_queue->view = (struct claims_view){.controllers = ipu_queue->controller_states.items,
+                                           .controller_count = ipu_queue->controller_states.count,
+                                           .limits = r->options.queue_limits};
+    ipu_queue->basis = claims_basis(&ipu_queue->view);
+    claims_decide(&ipu_queue->view, ipu_queue->claims.items, ipu_queue->claims.count, ipu_queue->verdicts,
+                  &ipu_queue->grants);
 }
 
 static void ipu_queue_explain(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i,
@@ -342,42 +338,76 @@ static void ipu_queue_explain(const struct reconciler *r, struct ipu_queue *ipu_
 
     if (verdict->why == CLAIM_IS_FIRST)
         find_holders(r, verdict->about, claim->size, &ipu_queue->controller_states);
-    claims_explain(claim, verdict, ipu_queue->controller_states.items, ipu_queue->controller_states.count,
-                   ret);
+    claims_explain(&ipu_queue->view, ipu_queue->basis, claim, verdict, ret);
 }
 
 static void ipu_queue_release(struct ipu_queue *ipu_queue)
 {
     mem_free(ipu_queue->verdicts);
     mem_free(ipu_queue->claims.items);
+    claims_grants_release(&ipu_queue->grants);
     controller_states_release(&ipu_queue->controller_states);
+}
+
+/* The grants of this claim follow those of the claims before it. */
+static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
+{
+    struct job_cache *cache = ipu_queue->claims.items[i].ctx;
+    const struct claims_grants *all = &ipu_queue->grants;
+    AUTO(indexset) struct indexset served = {0};
+    AUTO(mem) struct job_grant *grants = NULL;
+    size_t count = 0;
+
+    for (; ipu_queue->grants_used < all->count && all->items[ipu_queue->grants_used].claim == i;
+         ipu_queue->grants_used++) {
+        const struct claims_grant *grant = &all->items[ipu_queue->grants_used];
+
+        grants = mem_grow(grants, count + 1, sizeof(*grants));
+        grants[count++] =
+            (struct job_grant){ipu_queue->view.controllers[grant->controller].name, grant->count};
+    }
+    if (count == 0 && cache->claims.grant_count == 0)
+        return false;
+    add_served(r, &cache->claims, &served);
+    return job_claims_assign(&cache->claims, &served, grants, count);
+}
+
+static void explain(struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
+{
+    const struct claim *claim = &ipu_queue->claims.items[i];
+    struct job_claims *mine = &((struct job_cache *)claim->ctx)->claims;
+    struct claim_wait wait;
+    bool text_changed;
+
+    ipu_queue_explain(r, ipu_queue, i, &wait);
+    mine->is_answered = mine->is_answered && str_eq(wait.reason, mine->wait.reason);
+    text_changed = !str_eq(wait.text, mine->wait.text);
+    claim_wait_release(&mine->wait);
+    mine->wait = wait;
+    if (text_changed && mine->is_answered)
+        workqueue_add_after(r->queue, claim->job, loop_now_ms(r->loop) + TEXT_REFRESH_MS);
 }
 
 static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
     const struct claim *claim = &ipu_queue->claims.items[i];
     const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
-    const struct claims_controller *controllers = ipu_queue->controller_states.items;
-    struct claim_cache *mine = claim->ctx;
-    const char *granted = verdict->controller >= 0 ? controllers[verdict->controller].name : NULL;
-    struct claim_wait wait;
-    bool reason_changed, text_changed;
+    struct job_claims *mine = &((struct job_cache *)claim->ctx)->claims;
+    bool has_changed = update_grants(r, ipu_queue, i), is_explained = true;
 
-    if (claims_report_is_current(claim, verdict, controllers, &mine->wait)) {
+    if (claims_report_is_current(&ipu_queue->view, ipu_queue->basis, claim, verdict, &mine->wait)) {
         mine->wait.position = verdict->position;
-        return;
+    } else if (claims_report_has_position(verdict) || ipu_queue->explains < EXPLAINS_MAX) {
+        ipu_queue->explains += !claims_report_has_position(verdict);
+        explain(r, ipu_queue, i);
+    } else { /* in one of the next turns */
+        r->claims_changed = true;
+        r->claims_due_ms = loop_now_ms(r->loop);
+        is_explained = false;
     }
-    ipu_queue_explain(r, ipu_queue, i, &wait);
-    reason_changed = !str_eq(granted, mine->granted) || !str_eq(wait.reason, mine->wait.reason) ||
-                     (!mine->granted && !mine->wait.text);
-    text_changed = !str_eq(wait.text, mine->wait.text);
-    mem_set_str(&mine->granted, granted);
-    claim_wait_release(&mine->wait);
-    mine->wait = wait;
-    if (reason_changed)
+    if (has_changed || (is_explained && !mine->is_answered))
         workqueue_add(r->queue, claim->job);
-    else if (text_changed)
-        workqueue_add_after(r->queue, claim->job, loop_now_ms(r->loop) + TEXT_REFRESH_MS);
+    mine->is_answered = is_explained;
 }
 
 /* Among the claims that existed at the start; later ones queue behind until they are validated. */
@@ -388,10 +418,8 @@ static bool has_unvalidated_claim(const struct reconciler *r)
     for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
         const struct job_cache *cache = value;
 
-        for (size_t c = 0; cache->arrival <= r->first_arrivals && c < cache->claim_count; c++) {
-            if (!cache->claims[c].ready)
-                return true;
-        }
+        if (cache->arrival <= r->first_arrivals && !cache->claims.is_ready)
+            return true;
     }
     return false;
 }
@@ -416,6 +444,7 @@ static bool queue_is_ready(struct reconciler *r)
 void grants_refresh(struct reconciler *r)
 {
     struct ipu_queue ipu_queue = {0};
+    int64_t pause_ms;
 
     if (!queue_is_ready(r)) {
         r->claims_changed = true;
@@ -423,7 +452,8 @@ void grants_refresh(struct reconciler *r)
         return;
     }
     ipu_queue_build(r, &ipu_queue);
-    r->claims_due_ms = loop_now_ms(r->loop) + (int64_t)ipu_queue.claims.count / CLAIMS_PER_MS;
+    pause_ms = (int64_t)ipu_queue.claims.count / CLAIMS_PER_MS;
+    r->claims_due_ms = loop_now_ms(r->loop) + (pause_ms < REFRESH_MAX_MS ? pause_ms : REFRESH_MAX_MS);
     pool_set_waiting(r->pool, ipu_queue.claims.count > 0);
     for (size_t i = 0; i < ipu_queue.claims.count; i++)
         update_claim(r, &ipu_queue, i);

@@ -169,8 +169,11 @@ static void send_record(struct execution *execution, struct op *op)
         return;
     }
     if (cache) { /* before the watch can show it */
+        struct grant_cache *grant = job_claims_grant(&cache->claims, op->record->instance);
+
         job_cache_partition(cache, op->record->name, loop_now_ms(r->loop))->is_ours_fresh = true;
-        job_cache_note_claim_record(cache, op->record);
+        if (grant)
+            mem_set_str(&grant->record, op->record->name);
     }
     if (!op->record->job_key)
         op->record->job_key = mem_strdup(execution->key);

@@ -94,35 +94,112 @@ static void report_resumption(const cJSON *status, struct instance_result *resul
                             "Waiting for pods from before the suspension to terminate");
 }
 
+static enum instance_phase decide_instance(const struct job_view *view, const struct instance_view *inst,
+                                           const struct rollout *rollout, const cJSON *status,
+                                           struct job_verdict *v, struct plan *plan, struct tally *tally)
+{
+    struct instance_result result = {0};
+
+    if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
+        mem_free(instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan));
+        instance_count_pods(view, inst, &result);
+        result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
+    } else {
+        instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
+        report_resumption(status, &result);
+        if (result.phase == INSTANCE_DONE)
+            indexset_add(&v->done, inst->index);
+        if (result.phase == INSTANCE_FAILED && !result.is_fatal)
+            indexset_add(&v->broken, inst->index);
+        if (result.failure.reason)
+            verdict_add_failure(v, &result.failure);
+        if (inst->record && inst->record->restarts > v->restarts)
+            v->restarts = inst->record->restarts;
+    }
+    add_result(view, inst, &result, v);
+    if (!result.has_partition && result.phase != INSTANCE_DONE)
+        v->all_partitions = false;
+    tally_add(tally, &result);
+    return result.phase;
+}
+
+static struct instance_view idle_instance(const struct job_view *view, uint32_t index)
+{
+    struct instance_view inst = view->idle;
+
+    inst.index = index;
+    return inst;
+}
+
+static bool are_answered(const struct job_view *view, const struct indexset *idle)
+{
+    AUTO(indexset) struct indexset others = {0};
+
+    if (!view->answered)
+        return true;
+    indexset_add_all(&others, idle);
+    indexset_remove_all(&others, view->answered);
+    return indexset_count(&others) == 0;
+}
+
+/* All of them get the answer of the first one. */
+static void decide_idle(const struct job_view *view, const struct indexset *idle,
+                        const struct rollout *rollout, const cJSON *status, struct job_verdict *v,
+                        struct plan *plan, struct tally *tally)
+{
+    struct instance_view first = idle_instance(view, indexset_next(idle, 0));
+    enum instance_phase phase;
+    const struct op *claims;
+
+    if (!are_answered(view, idle))
+        first.claim = CLAIM_NONE;
+    phase = decide_instance(view, &first, rollout, status, v, plan, tally);
+    claims = plan_claims(plan);
+    tally->phases[phase] += (uint32_t)indexset_count(idle) - 1;
+    if (claims && indexset_has(&claims->instances, first.index))
+        plan_claim_all(plan, idle, claims->ready);
+}
+
+/* Those that have ended and whose pods and partitions are gone. */
+static void count_ended(const struct job_view *view, const struct indexset *waiting, struct job_verdict *v,
+                        struct tally *tally)
+{
+    AUTO(indexset) struct indexset ended = {0};
+    uint32_t count, failed;
+
+    view_add_idle(view, &ended);
+    indexset_remove_all(&ended, waiting);
+    count = (uint32_t)indexset_count(&ended);
+    indexset_remove_all(&ended, &v->done);
+    failed = (uint32_t)indexset_count(&ended);
+    tally->phases[INSTANCE_FAILED] += failed;
+    tally->phases[INSTANCE_DONE] += count - failed;
+    if (failed)
+        v->all_partitions = false;
+}
+
+/* In the order of their indices. */
 static void decide_instances(const struct job_view *view, const struct rollout *rollout, const cJSON *status,
                              struct job_verdict *v, struct plan *plan, struct tally *tally)
 {
-    v->all_partitions = view->instance_count > 0;
-    for (size_t i = 0; i < view->instance_count; i++) {
-        const struct instance_view *inst = &view->instances[i];
-        struct instance_result result = {0};
+    AUTO(indexset) struct indexset waiting = {0};
+    uint32_t first;
 
-        if (indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index)) {
-            mem_free(instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan));
-            instance_count_pods(view, inst, &result);
-            result.phase = indexset_has(&v->done, inst->index) ? INSTANCE_DONE : INSTANCE_FAILED;
-        } else {
-            instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
-            report_resumption(status, &result);
-            if (result.phase == INSTANCE_DONE)
-                indexset_add(&v->done, inst->index);
-            if (result.phase == INSTANCE_FAILED && !result.is_fatal)
-                indexset_add(&v->broken, inst->index);
-            if (result.failure.reason)
-                verdict_add_failure(v, &result.failure);
-            if (inst->record && inst->record->restarts > v->restarts)
-                v->restarts = inst->record->restarts;
+    v->all_partitions = view->instance_count > 0;
+    view_add_idle(view, &waiting);
+    indexset_remove_all(&waiting, &v->done);
+    indexset_remove_all(&waiting, &v->broken);
+    count_ended(view, &waiting, v, tally);
+    first = indexset_next(&waiting, 0);
+    for (size_t i = 0; i < view->live_count && view->live[i].index < view->instance_count; i++) {
+        if (first < view->live[i].index) {
+            decide_idle(view, &waiting, rollout, status, v, plan, tally);
+            first = INDEXSET_MAX;
         }
-        add_result(view, inst, &result, v);
-        if (!result.has_partition && result.phase != INSTANCE_DONE)
-            v->all_partitions = false;
-        tally_add(tally, &result);
+        decide_instance(view, &view->live[i], rollout, status, v, plan, tally);
     }
+    if (first < INDEXSET_MAX)
+        decide_idle(view, &waiting, rollout, status, v, plan, tally);
 }
 
 /* Surge instances of a rolling update. Their result does not count for the job. Returns why no partition is
@@ -130,20 +207,23 @@ static void decide_instances(const struct job_view *view, const struct rollout *
 static char *decide_surge(const struct job_view *view, const struct rollout *rollout, struct job_verdict *v,
                           struct plan *plan)
 {
+    size_t end = view->instance_count + rollout->surge;
     char *waits = NULL;
 
-    for (size_t i = view->instance_count; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
+    for (size_t i = view->instance_count; i < end; i++) {
+        const struct instance_view idle = idle_instance(view, (uint32_t)i);
+        const struct instance_view *live = view_live(view, i), *inst = live ? live : &idle;
         struct instance_result result = {0};
 
-        if (i - view->instance_count < rollout->surge)
-            instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
-        else
-            result.text = instance_stop(view, inst, KEEP_ALL, RELEASE_FOR_GOOD, plan);
+        instance_decide(view, inst, rollout_action_of(rollout, inst->index), plan, &result);
         add_result(view, inst, &result, v);
         if (result.phase == INSTANCE_WAITING && result.wait && !waits)
             waits = TAKE(result.text);
         mem_free(result.text);
+    }
+    for (size_t i = 0; i < view->live_count; i++) {
+        if (view->live[i].index >= end)
+            mem_free(instance_stop(view, &view->live[i], KEEP_ALL, RELEASE_FOR_GOOD, plan));
     }
     return waits;
 }
@@ -294,6 +374,18 @@ static bool is_time_to_report(const struct tally *tally, const struct job_verdic
     return !tally->unanswered && !is_transient_step(tally, v);
 }
 
+static void claim_places(const struct job_view *view, struct plan *plan)
+{
+    AUTO(indexset) struct indexset waiting = {0};
+
+    indexset_add_range(&waiting, 0, (uint32_t)view->instance_count);
+    for (size_t i = 0; i < view->live_count; i++) {
+        if (view->live[i].record)
+            indexset_remove(&waiting, view->live[i].index);
+    }
+    plan_claim_all(plan, &waiting, false);
+}
+
 static void decide_active_job(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct job_verdict v = {0};
@@ -306,10 +398,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
     /* A job of an earlier version has no name of an operator; the API server lets one of several set it. */
     if (!view->job->has_finalizer || !view->job->operator_ns) {
         plan_add(plan, OP_FINALIZER_ADD); /* a write of its own, before any request outside the cluster */
-        for (size_t i = 0; i < view->instance_count; i++) {
-            if (!view->instances[i].record)
-                plan_claim(plan, view->instances[i].index, false);
-        }
+        claim_places(view, plan);
         v.message = mem_strdup("Waiting to add the finalizer before starting the job");
         if (verdict_note_rejected_write(view, plan, &v))
             status_decide(view, status, &v, plan);

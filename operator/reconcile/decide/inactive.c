@@ -48,8 +48,8 @@ void decide_of_other_operator(const struct job_view *view, struct plan *plan)
 {
     char *text = NULL;
 
-    for (size_t i = 0; i < view_all(view); i++) {
-        struct instance_view held = view->instances[i];
+    for (size_t i = 0; i < view->live_count; i++) {
+        struct instance_view held = view->live[i];
 
         held.stale_count = 0; /* the other operator's */
         if (held.record)
@@ -66,8 +66,8 @@ static char *stop_all(const struct job_view *view, enum keep keep, enum release 
 {
     char *first = NULL;
 
-    for (size_t i = 0; i < view_all(view); i++) {
-        char *text = instance_stop(view, &view->instances[i], keep, release, plan);
+    for (size_t i = 0; i < view->live_count; i++) {
+        char *text = instance_stop(view, &view->live[i], keep, release, plan);
 
         if (first)
             mem_free(text);
@@ -79,10 +79,10 @@ static char *stop_all(const struct job_view *view, enum keep keep, enum release 
 
 static void count_pods(const struct job_view *view, struct job_verdict *v)
 {
-    for (size_t i = 0; i < view_all(view); i++) {
+    for (size_t i = 0; i < view->live_count; i++) {
         struct instance_result result = {0};
 
-        instance_count_pods(view, &view->instances[i], &result);
+        instance_count_pods(view, &view->live[i], &result);
         v->active += result.active;
         v->succeeded += result.succeeded;
         v->failed += result.failed;
@@ -91,8 +91,8 @@ static void count_pods(const struct job_view *view, struct job_verdict *v)
 
 static bool has_records(const struct job_view *view)
 {
-    for (size_t i = 0; i < view_all(view); i++) {
-        if (view->instances[i].record)
+    for (size_t i = 0; i < view->live_count; i++) {
+        if (view->live[i].record)
             return true;
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {
@@ -106,8 +106,8 @@ static bool has_records(const struct job_view *view)
  * The records stay, and are removed when their controllers answer. */
 static bool is_released_by_annotation(const struct job_view *view)
 {
-    for (size_t i = 0; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct instance_view *inst = &view->live[i];
 
         if (inst->record && (!inst->released_by_admin || !inst->partition.trouble))
             return false;
@@ -126,8 +126,8 @@ static char *how_to_release_later(const struct job_view *view)
 {
     AUTO(str) struct str ids = {0};
 
-    for (size_t i = 0; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct instance_view *inst = &view->live[i];
 
         if (inst->record && !inst->released_by_admin && inst->partition.trouble)
             str_addf(&ids, "%s%s", ids.len ? "," : "", inst->record->name);
@@ -185,8 +185,8 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
 
 static bool waits_for_controller(const struct job_view *view)
 {
-    for (size_t i = 0; i < view_all(view); i++) {
-        if (view->instances[i].record && view->instances[i].partition.trouble)
+    for (size_t i = 0; i < view->live_count; i++) {
+        if (view->live[i].record && view->live[i].partition.trouble)
             return true;
     }
     for (size_t i = 0; i < view->tombstone_count; i++) {

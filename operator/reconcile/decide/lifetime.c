@@ -29,12 +29,12 @@ static void end(struct job_verdict *v, enum job_state state, const char *reason,
 /* An instance that has not ended ends with the job. */
 static void close_rest(const struct job_view *view, struct job_verdict *v, struct indexset *into)
 {
-    for (size_t i = 0; i < view->instance_count; i++) {
-        uint32_t index = view->instances[i].index;
+    AUTO(indexset) struct indexset rest = {0};
 
-        if (!indexset_has(&v->done, index) && !indexset_has(&v->broken, index))
-            indexset_add(into, index);
-    }
+    indexset_add_range(&rest, 0, (uint32_t)view->instance_count);
+    indexset_remove_all(&rest, &v->done);
+    indexset_remove_all(&rest, &v->broken);
+    indexset_add_all(into, &rest);
 }
 
 static bool end_at_limit(const struct job_view *view, const cJSON *status, struct job_verdict *v,

@@ -52,19 +52,28 @@ struct counts {
     bool all_up, all_stopped;
 };
 
-static struct counts count_instances(const struct job_view *view, const struct indexset *done,
-                                     const struct indexset *broken, struct rollout *ret)
+static uint32_t count_waiting(const struct job_view *view, const struct indexset *ended)
 {
-    struct counts counts = {.all_up = true, .all_stopped = true};
+    AUTO(indexset) struct indexset waiting = {0};
 
-    for (size_t i = 0; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
+    view_add_idle(view, &waiting);
+    indexset_remove_all(&waiting, ended);
+    return (uint32_t)indexset_count(&waiting);
+}
+
+static struct counts count_instances(const struct job_view *view, const struct indexset *ended,
+                                     struct rollout *ret)
+{
+    struct counts counts = {.all_stopped = true};
+
+    ret->wanted = count_waiting(view, ended);
+    counts.all_up = ret->wanted == 0;
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct instance_view *inst = &view->live[i];
         bool up = is_up(view, inst);
 
         counts.up += up;
-        if (i >= view->instance_count)
-            continue;
-        if (indexset_has(done, inst->index) || indexset_has(broken, inst->index))
+        if (inst->index >= view->instance_count || indexset_has(ended, inst->index))
             continue;
         ret->wanted++;
         ret->updated += is_updated(view, inst);
@@ -90,13 +99,13 @@ static uint32_t allowed_down(const struct job_view *view, uint32_t wanted)
 /* Surge instances stay until every instance runs again. */
 static uint32_t wanted_surge(const struct job_view *view, const struct counts *counts, uint32_t outdated)
 {
-    uint32_t wanted = 0;
+    uint32_t wanted = outdated < view->surge_count ? outdated : (uint32_t)view->surge_count;
 
-    for (uint32_t s = 0; s < view->surge_count; s++) {
-        bool is_there = view->instances[view->instance_count + s].record != NULL;
+    for (size_t i = 0; i < view->live_count && (outdated > 0 || !counts->all_up); i++) {
+        const struct instance_view *inst = &view->live[i];
 
-        if (is_there ? outdated > 0 || !counts->all_up : s < outdated)
-            wanted = s + 1;
+        if (inst->record && inst->index >= view->instance_count + wanted)
+            wanted = inst->index + 1 - (uint32_t)view->instance_count;
     }
     return wanted;
 }
@@ -104,21 +113,24 @@ static uint32_t wanted_surge(const struct job_view *view, const struct counts *c
 void rollout_decide(const struct job_view *view, const struct indexset *done, const struct indexset *broken,
                     struct rollout *ret)
 {
+    AUTO(indexset) struct indexset ended = {0};
     struct counts counts;
     int64_t spare;
 
     *ret = (struct rollout){0};
-    counts = count_instances(view, done, broken, ret);
+    indexset_add_all(&ended, done);
+    indexset_add_all(&ended, broken);
+    counts = count_instances(view, &ended, ret);
     if (view->job->spec.has_launcher) /* its ranks run together or not at all */
         return;
     ret->surge = wanted_surge(view, &counts, ret->outdated);
     ret->may_start = view->job->spec.strategy != STRATEGY_RECREATE || counts.all_stopped;
     spare = (int64_t)counts.up + allowed_down(view, ret->wanted) - ret->wanted;
-    for (size_t i = 0; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
-        bool is_beside = i >= view->instance_count;
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct instance_view *inst = &view->live[i];
+        bool is_beside = inst->index >= view->instance_count;
 
-        if (indexset_has(done, inst->index) || indexset_has(broken, inst->index) || !is_outdated(view, inst))
+        if (indexset_has(&ended, inst->index) || !is_outdated(view, inst))
             continue;
         if (!is_beside && is_up(view, inst) && spare-- <= 0)
             continue;

@@ -26,6 +26,7 @@ void observation_release(struct observation *o)
     for (size_t i = 0; i < o->owned_count; i++)
         mem_free(o->owned[i]);
     mem_free(o->owned);
+    indexset_release(&o->answered);
     *o = (struct observation){0};
 }
 
@@ -145,6 +146,51 @@ static void add_tombstone(struct reconciler *r, const struct job *job, const str
 
 /* ---- instances ---- */
 
+/* What the queue answered, if it was evaluated since an instance joined it. */
+static void view_claims(const struct job_cache *cache, struct observation *o)
+{
+    const struct job_claims *claims = &cache->claims;
+
+    if (claims->is_answered)
+        job_claims_add_to(claims, &o->answered);
+    o->view.answered = &o->answered;
+    o->view.idle = (struct instance_view){.claim = claims->wait.text ? CLAIM_WAITING : CLAIM_NONE,
+                                          .wait = &claims->wait};
+}
+
+static void add_live(const struct job_view *view, uint32_t instance, struct indexset *live)
+{
+    if (instance < view_all(view))
+        indexset_add(live, instance);
+}
+
+static void view_live_instances(const struct reconciler *r, const struct job *job,
+                                const struct job_cache *cache, struct observation *o)
+{
+    AUTO(indexset) struct indexset live = {0};
+    struct job_view *view = &o->view;
+
+    for (const struct store_item *i = store_first_of(watch_store(r->records), job->key); i;
+         i = store_next_of(i)) {
+        const struct record *record = i->view;
+
+        if (str_eq(record->job_uid, job->uid))
+            add_live(view, record->instance, &live);
+    }
+    for (const struct store_item *i = store_first_of(watch_store(r->pods), job->key); i;
+         i = store_next_of(i)) {
+        const struct pod *pod = i->view;
+
+        if (str_eq(pod->job_uid, job->uid))
+            add_live(view, pod->instance, &live);
+    }
+    for (size_t i = 0; i < cache->claims.grant_count; i++)
+        add_live(view, cache->claims.grants[i].instance, &live);
+    view->live = alloc_owned(o, indexset_count(&live), sizeof(*view->live));
+    for (uint32_t at = 0; (at = indexset_next(&live, at)) < INDEXSET_MAX; at++)
+        view->live[view->live_count++].index = at;
+}
+
 /* The record in use of each instance, which is the newest that is not being removed, and the next free id
  * number. One pass over the records, because there are as many of them as instances. */
 static void view_attempts(const struct reconciler *r, const struct job *job, struct job_view *view)
@@ -154,9 +200,9 @@ static void view_attempts(const struct reconciler *r, const struct job *job, str
         const struct record *record = item->view;
         struct instance_view *inst;
 
-        if (!str_eq(record->job_uid, job->uid) || record->instance >= view_all(view))
+        inst = view_live(view, record->instance);
+        if (!str_eq(record->job_uid, job->uid) || !inst)
             continue;
-        inst = &view->instances[record->instance];
         if (record->attempt >= inst->next_attempt)
             inst->next_attempt = record->attempt + 1;
         if (!record->releasing && (!inst->record || record->attempt > inst->record->attempt))
@@ -206,15 +252,18 @@ static void view_slices(const struct reconciler *r, const struct job *job, struc
         inst->slices[i] = find_owned(r->slices, job, endpoints_slice_name(job, inst->index, i));
 }
 
-static void view_claim(const struct job_cache *cache, struct instance_view *inst)
+static void view_claim(const struct job_cache *cache, const struct indexset *answered,
+                       struct instance_view *inst)
 {
-    const struct claim_cache *claim = job_cache_claim(cache, inst->index);
+    const struct grant_cache *grant = job_claims_grant(&cache->claims, inst->index);
 
-    if (!claim)
-        return;
-    inst->claim = claim->granted ? CLAIM_GRANTED : claim->wait.text ? CLAIM_WAITING : CLAIM_NONE;
-    inst->granted = claim->granted;
-    inst->wait = &claim->wait;
+    inst->wait = &cache->claims.wait;
+    if (grant && grant->controller) {
+        inst->claim = CLAIM_GRANTED;
+        inst->granted = grant->controller;
+    } else if (indexset_has(answered, inst->index) && inst->wait->text) {
+        inst->claim = CLAIM_WAITING;
+    }
 }
 
 static void view_partition(const struct reconciler *r, const struct job *job, struct instance_view *inst)
@@ -232,13 +281,11 @@ static void view_partition(const struct reconciler *r, const struct job *job, st
 }
 
 static void view_instance(struct reconciler *r, const struct job *job, struct job_cache *cache,
-                          uint32_t index, struct observation *o)
+                          struct instance_view *inst, struct observation *o)
 {
-    struct instance_view *inst = &o->view.instances[index];
     uint32_t seats = job_pods_per_instance(&job->spec);
     const struct partition_cache *partition;
 
-    inst->index = index;
     partition = inst->record ? map_get(&cache->partitions, inst->record->name) : NULL;
     if (inst->record)
         view_partition(r, job, inst);
@@ -257,8 +304,8 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
         inst->is_given_up = partition->is_given_up;
     }
     view_slices(r, job, inst, o);
-    view_claim(cache, inst);
-    if (!inst->record)
+    view_claim(cache, &o->answered, inst);
+    if (!inst->record && inst->claim == CLAIM_GRANTED)
         find_next_id(r, job, cache, inst);
 }
 
@@ -288,15 +335,15 @@ static void view_pods(struct reconciler *r, const struct job *job, struct job_ca
             o->view.extra_pods[o->view.extra_count++] = pod;
             continue;
         }
-        inst = &o->view.instances[pod->instance];
+        inst = view_live(&o->view, pod->instance);
         if (is_of_run(pod, inst->record))
             view_present_pod(r, job, map_get(&cache->partitions, inst->record->name), pod,
                              &inst->workers[pod->worker]);
         else
             add_stale(inst, pod, total, o);
     }
-    for (size_t i = 0; i < view_all(&o->view); i++) {
-        const struct instance_view *inst = &o->view.instances[i];
+    for (size_t i = 0; i < o->view.live_count; i++) {
+        const struct instance_view *inst = &o->view.live[i];
 
         if (inst->record)
             note_missing(map_get(&cache->partitions, inst->record->name), inst->workers,
@@ -314,8 +361,8 @@ static void view_records(struct reconciler *r, const char *key, const struct job
     o->view.tombstones = alloc_owned(o, total, sizeof(*o->view.tombstones));
     for (const struct store_item *i = store_first_of(records, key); i; i = store_next_of(i)) {
         const struct record *record = i->view;
-        bool is_in_use = job && str_eq(record->job_uid, job->uid) && record->instance < view_all(&o->view) &&
-                         o->view.instances[record->instance].record == record;
+        const struct instance_view *inst = view_live(&o->view, record->instance);
+        bool is_in_use = job && inst && inst->record == record;
 
         if (!is_in_use)
             add_tombstone(r, job && str_eq(record->job_uid, job->uid) ? job : NULL, record, o);
@@ -398,14 +445,15 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->name = job->name;
         view->instance_count = job->problems.count ? 0 : job->spec.instances;
         view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
-        view->instances = alloc_owned(o, view_all(view), sizeof(*view->instances));
+        view_claims(cache, o);
+        view_live_instances(r, job, cache, o);
         use_dry_run_cache(r, job, cache);
         recall_requeue(r, job, cache);
         view_api_responses(job, cache, view);
         view_owned(r, job, view);
         view_attempts(r, job, view);
-        for (uint32_t i = 0; i < view_all(view); i++)
-            view_instance(r, job, cache, i, o);
+        for (size_t i = 0; i < view->live_count; i++)
+            view_instance(r, job, cache, &view->live[i], o);
         view_pods(r, job, cache, o);
     }
     view_records(r, key, job, o);

@@ -7,6 +7,7 @@ struct observation {
     struct job_view view;
     void **owned; /* arrays of the view */
     size_t owned_count;
+    struct indexset answered; /* of the view */
 };
 /* observe.c */
 void observe(struct reconciler *r, const char *key, struct observation *o);

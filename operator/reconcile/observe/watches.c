@@ -78,12 +78,11 @@ static void count_phases(struct reconciler *r, const struct phase_ends *ends)
  * another one. */
 static void count_record(struct reconciler *r, const struct record *record, const struct job_cache *cache)
 {
-    const struct claim_cache *claim = job_cache_claim(cache, record->instance);
     struct phase_ends ends;
 
     if (!watch_is_synced(r->records))
         return;
-    phases_of_record(record, claim ? claim->since_s : 0, &ends);
+    phases_of_record(record, job_claims_since_s(&cache->claims, record->instance), &ends);
     count_phases(r, &ends);
 }
 

@@ -117,9 +117,9 @@ static void count_namespaces(const struct reconciler *r, struct metrics_snapshot
 
 static void count_claims(const struct job_cache *cache, int64_t now_s, struct metrics_snapshot *ret)
 {
-    ret->waiting += (uint32_t)cache->claim_count;
-    for (size_t i = 0; i < cache->claim_count; i++)
-        note_age(now_s, cache->claims[i].since_s, &ret->waiting_s);
+    ret->waiting += (uint32_t)job_claims_count(&cache->claims);
+    for (size_t i = 0; i < cache->claims.batch_count; i++)
+        note_age(now_s, cache->claims.batches[i].since_s, &ret->waiting_s);
 }
 
 static void look_at_watches(const struct reconciler *r, struct metrics_snapshot *ret)

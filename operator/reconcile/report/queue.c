@@ -14,6 +14,24 @@ static const struct job *job_of(const struct reconciler *r, const struct job_cac
     return job && str_eq(job->uid, cache->uid) ? job : NULL;
 }
 
+static void add_place(const struct job_cache *cache, const struct job *job, uint32_t instance,
+                      const char *uid, struct page_snapshot *ret)
+{
+    page_snapshot_add(
+        ret, &(struct page_place){.ranks = {(uint64_t)((int64_t)INT32_MAX - cache->priority),
+                                            (uint64_t)job_cache_queued_since_s(cache, job->created_s),
+                                            cache->arrival, instance},
+                                  .name = uid});
+}
+
+/* Those that are granted none, as one item with the first of them. */
+static void find_waiting(const struct job_claims *claims, struct indexset *ret)
+{
+    job_claims_add_to(claims, ret);
+    for (size_t i = 0; i < claims->grant_count; i++)
+        indexset_remove(ret, claims->grants[i].instance);
+}
+
 /* In the order of claims_decide. */
 void queue_list(const void *ctx, struct page_snapshot *ret)
 {
@@ -24,21 +42,48 @@ void queue_list(const void *ctx, struct page_snapshot *ret)
         const struct job_cache *cache = value;
         const struct job *job = job_of(r, cache);
         const char *uid = page_snapshot_keep(ret, cache->uid);
+        AUTO(indexset) struct indexset waiting = {0};
 
-        for (size_t k = 0; job && k < cache->claim_count; k++)
-            page_snapshot_add(
-                ret, &(struct page_place){.ranks = {(uint64_t)((int64_t)INT32_MAX - cache->priority),
-                                                    (uint64_t)job_cache_queued_since_s(cache, job->created_s),
-                                                    cache->arrival, cache->claims[k].instance},
-                                          .name = uid});
+        if (!job)
+            continue;
+        find_waiting(&cache->claims, &waiting);
+        for (size_t k = 0; k < cache->claims.grant_count; k++)
+            add_place(cache, job, cache->claims.grants[k].instance, uid, ret);
+        if (indexset_count(&waiting))
+            add_place(cache, job, indexset_next(&waiting, 0), uid, ret);
     }
 }
 
-static const char *state_of(const struct claim_cache *claim)
+static cJSON *new_item(const struct job_cache *cache, const struct job *job, const char *state,
+                       uint32_t instance, size_t instances)
 {
-    if (claim->granted)
-        return "Granted";
-    return claim->ready ? "Waiting" : "ValidatingTemplate";
+    cJSON *out = json_object();
+    char created[TIMEFMT_RFC3339_SIZE];
+
+    json_put_str(out, "job", job->key);
+    json_put_i64(out, "instance", instance);
+    json_put_i64(out, "instances", (int64_t)instances);
+    json_put_i64(out, "ipus", job->spec.ipus_per_instance);
+    json_put_i64(out, "priority", cache->priority);
+    json_put_str(out, "created", timefmt_rfc3339(job_cache_queued_since_s(cache, job->created_s), created));
+    json_put_str(out, "state", state);
+    return out;
+}
+
+static cJSON *print_waiting(const struct job_cache *cache, const struct job *job, uint32_t instance,
+                            const struct indexset *waiting)
+{
+    const struct job_claims *claims = &cache->claims;
+    const struct claim_wait *wait = &claims->wait;
+    cJSON *out = new_item(cache, job, claims->is_ready ? "Waiting" : "ValidatingTemplate", instance,
+                          indexset_count(waiting));
+
+    json_put_str(out, "reason", wait->reason);
+    json_put_str(out, "message", wait->text);
+    json_put_str(out, "controller", wait->controller);
+    if (wait->position)
+        json_put_i64(out, "position", wait->position);
+    return out;
 }
 
 static cJSON *print_claim(void *ctx, const struct page_place *place)
@@ -46,24 +91,22 @@ static cJSON *print_claim(void *ctx, const struct page_place *place)
     const struct reconciler *r = ctx;
     const struct job_cache *cache = map_get(&r->with_claims, place->name);
     const struct job *job = cache ? job_of(r, cache) : NULL;
-    const struct claim_cache *claim = job ? job_cache_claim(cache, (uint32_t)place->ranks[INSTANCE]) : NULL;
-    char created[TIMEFMT_RFC3339_SIZE];
+    uint32_t instance = (uint32_t)place->ranks[INSTANCE];
+    const struct grant_cache *grant = job ? job_claims_grant(&cache->claims, instance) : NULL;
+    AUTO(indexset) struct indexset waiting = {0};
+    AUTO(indexset) struct indexset served = {0};
     cJSON *out;
 
-    if (!claim || claim_is_served(r, claim))
+    if (!job)
         return NULL;
-    out = json_object();
-    json_put_str(out, "job", job->key);
-    json_put_i64(out, "instance", claim->instance);
-    json_put_i64(out, "ipus", job->spec.ipus_per_instance);
-    json_put_i64(out, "priority", cache->priority);
-    json_put_str(out, "created", timefmt_rfc3339(job_cache_queued_since_s(cache, job->created_s), created));
-    json_put_str(out, "state", state_of(claim));
-    json_put_str(out, "reason", claim->wait.reason);
-    json_put_str(out, "message", claim->wait.text);
-    json_put_str(out, "controller", claim->granted ? claim->granted : claim->wait.controller);
-    if (claim->wait.position)
-        json_put_i64(out, "position", claim->wait.position);
+    add_served(r, &cache->claims, &served);
+    find_waiting(&cache->claims, &waiting);
+    if (indexset_has(&waiting, instance))
+        return print_waiting(cache, job, instance, &waiting);
+    if (!grant || !grant->controller || indexset_has(&served, instance))
+        return NULL;
+    out = new_item(cache, job, "Granted", instance, 1);
+    json_put_str(out, "controller", grant->controller);
     return out;
 }
 

@@ -48,16 +48,6 @@ static void free_part(struct partition_cache *partition)
     mem_free(partition);
 }
 
-void job_cache_free_claims(struct job_cache *cache)
-{
-    for (size_t i = 0; i < cache->claim_count; i++) {
-        mem_free(cache->claims[i].granted);
-        mem_free(cache->claims[i].record);
-        claim_wait_release(&cache->claims[i].wait);
-    }
-    mem_free(cache->claims);
-}
-
 void job_cache_free(struct job_cache *cache)
 {
     void *value;
@@ -74,7 +64,7 @@ void job_cache_free(struct job_cache *cache)
         mem_free(cache->expectations[i].other_than);
     }
     mem_free(cache->expectations);
-    job_cache_free_claims(cache);
+    job_claims_release(&cache->claims);
     mem_free(cache->eligible);
     mem_free(cache->versions);
     mem_free(cache->dry_run_text);
@@ -319,29 +309,4 @@ void job_cache_drop_expectation(struct job_cache *cache, size_t index)
     mem_free(cache->expectations[index].resource_version);
     mem_free(cache->expectations[index].other_than);
     cache->expectations[index] = cache->expectations[--cache->expectation_count];
-}
-
-struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t instance)
-{
-    size_t low = 0, high = cache->claim_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (cache->claims[middle].instance == instance)
-            return &cache->claims[middle];
-        if (cache->claims[middle].instance < instance)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
-void job_cache_note_claim_record(struct job_cache *cache, const struct record *record)
-{
-    struct claim_cache *claim = job_cache_claim(cache, record->instance);
-
-    if (claim)
-        mem_set_str(&claim->record, record->name);
 }

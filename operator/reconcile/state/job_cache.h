@@ -9,6 +9,7 @@
 #include "base/core/map.h"
 #include "base/core/str.h"
 #include "operator/reconcile/decide/model/view.h"
+#include "operator/reconcile/state/job_claims.h"
 
 struct watch;
 
@@ -55,15 +56,6 @@ struct expectation {
     int64_t until_ms;
 };
 
-struct claim_cache {
-    uint32_t instance;
-    bool ready;
-    int64_t since_s; /* Unix seconds, for texts */
-    char *granted;   /* controller, or NULL */
-    char *record;    /* the partition last recorded for it, or NULL */
-    struct claim_wait wait;
-};
-
 #define JOB_CACHE_VERSIONS 64
 
 struct job_cache {
@@ -97,9 +89,8 @@ struct job_cache {
 
     int64_t details_since_ms; /* of the view */
 
-    size_t offers;              /* partitions that are offered or given up */
-    struct claim_cache *claims; /* in the order of instances */
-    size_t claim_count;
+    size_t offers; /* partitions that are offered or given up */
+    struct job_claims claims;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
 
@@ -158,8 +149,3 @@ void job_cache_expect(struct job_cache *cache,
                       const struct expectation *expectation); /* strings are copied */
 bool job_cache_has_version(const struct job_cache *cache, const char *resource_version);
 void job_cache_drop_expectation(struct job_cache *cache, size_t index);
-
-struct claim_cache *job_cache_claim(const struct job_cache *cache, uint32_t instance); /* NULL when absent */
-void job_cache_free_claims(struct job_cache *cache);
-/* That record serves the instance's claim. */
-void job_cache_note_claim_record(struct job_cache *cache, const struct record *record);

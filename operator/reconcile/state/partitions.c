@@ -57,7 +57,12 @@ void vipu_access_release(struct vipu_access *access)
     *access = (struct vipu_access){0};
 }
 
-bool claim_is_served(const struct reconciler *r, const struct claim_cache *claim)
+void add_served(const struct reconciler *r, const struct job_claims *claims, struct indexset *ret)
 {
-    return claim->record && pool_reserves(r->pool, claim->record);
+    for (size_t i = 0; i < claims->grant_count; i++) {
+        const struct grant_cache *grant = &claims->grants[i];
+
+        if (grant->record && pool_reserves(r->pool, grant->record))
+            indexset_add(ret, grant->instance);
+    }
 }

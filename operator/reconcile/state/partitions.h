@@ -5,9 +5,9 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 const struct record *reconciler_record(const struct reconciler *r, const char *partition); /* NULL: none */
-/* Once its record is tracked, the pool counts its IPUs as taken; the claim is removed when the job is
- * reconciled. In between it must not count twice. */
-bool claim_is_served(const struct reconciler *r, const struct claim_cache *claim);
+/* Once its record is tracked, the pool counts the IPUs of an instance as taken; its claim is removed when the
+ * job is reconciled. In between they must not count twice. Adds those instances. */
+void add_served(const struct reconciler *r, const struct job_claims *claims, struct indexset *ret);
 /* The pool tracks the partition of this record from now on. */
 void reconciler_follow(struct reconciler *r, const struct record *record);
 /* What the pods on this partition log in with, according to the Secret of its controller: the user for jobs,

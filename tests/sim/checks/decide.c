@@ -28,8 +28,8 @@ static uint64_t sum_of_lent(const struct job_view *view)
 {
     uint64_t sum = add_bytes(1, view->job, sizeof(*view->job));
 
-    for (size_t i = 0; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct instance_view *inst = &view->live[i];
 
         sum = add_bytes(sum, inst->record, sizeof(*inst->record));
         for (uint32_t w = 0; w < job_pods_per_instance(&view->job->spec); w++)

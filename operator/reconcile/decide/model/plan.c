@@ -71,12 +71,40 @@ void plan_keys_delete(struct plan *plan, const struct record *record)
         record->job_name, record->job_uid, record->has_launcher, record->instance, record->start);
 }
 
+static struct op *find_op(const struct plan *plan, enum op_kind kind)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].kind == kind)
+            return &plan->ops[i];
+    }
+    return NULL;
+}
+
+/* The instances of a job wait for the same: all are ready, or none is. */
+static struct op *claim_op(struct plan *plan, bool ready)
+{
+    struct op *op = find_op(plan, OP_CLAIM);
+
+    if (!op)
+        op = plan_add(plan, OP_CLAIM);
+    op->ready = ready;
+    return op;
+}
+
 void plan_claim(struct plan *plan, uint32_t instance, bool ready)
 {
-    struct op *op = plan_add(plan, OP_CLAIM);
+    indexset_add(&claim_op(plan, ready)->instances, instance);
+}
 
-    op->instance = instance;
-    op->ready = ready;
+void plan_claim_all(struct plan *plan, const struct indexset *instances, bool ready)
+{
+    if (indexset_count(instances))
+        indexset_add_all(&claim_op(plan, ready)->instances, instances);
+}
+
+const struct op *plan_claims(const struct plan *plan)
+{
+    return find_op(plan, OP_CLAIM);
 }
 
 void plan_hold(struct plan *plan, const char *partition, char *text_take)
@@ -131,11 +159,7 @@ bool plan_is_within(struct plan *plan, int64_t now_ms, int64_t now_unix_s, int64
 
 bool plan_has(const struct plan *plan, enum op_kind kind)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        if (plan->ops[i].kind == kind)
-            return true;
-    }
-    return false;
+    return find_op(plan, kind) != NULL;
 }
 
 static const char *kind_name(enum op_kind kind)
@@ -168,6 +192,13 @@ static const char *kind_name(enum op_kind kind)
     return names[kind];
 }
 
+static void print_claim(const struct op *op, struct str *out)
+{
+    AUTO(mem) char *instances = indexset_print(&op->instances);
+
+    str_addf(out, " instances=%s%s", instances, op->ready ? "" : " not-ready");
+}
+
 static void print_op(const struct op *op, struct str *out)
 {
     str_adds(out, kind_name(op->kind));
@@ -176,7 +207,7 @@ static void print_op(const struct op *op, struct str *out)
     if (op->now)
         str_adds(out, " now");
     if (op->kind == OP_CLAIM)
-        str_addf(out, " instance=%u%s", op->instance, op->ready ? "" : " not-ready");
+        print_claim(op, out);
     if (op->kind == OP_OFFER)
         str_adds(out, op->ready ? "" : " not-ready");
     if (op->kind == OP_POD_CREATE)
@@ -211,6 +242,7 @@ void op_release(struct op *op)
     mem_free(op->version);
     mem_free(op->reason);
     mem_free(op->text);
+    indexset_release(&op->instances);
     record_free(op->record);
     cJSON_Delete(op->body);
     *op = (struct op){0};

@@ -8,6 +8,7 @@
 
 #include "base/core/str.h"
 #include "base/doc/json.h"
+#include "operator/api/job/indexset.h"
 
 struct pod;
 struct record;
@@ -16,7 +17,7 @@ enum op_kind {
     OP_FINALIZER_ADD, /* with the name of this operator */
     OP_FINALIZER_REMOVE,
     OP_JOB_DELETE, /* name, uid: of a finished job whose ttlSecondsAfterFinished has passed */
-    OP_CLAIM,      /* instance, ready: waits for IPUs; keep its place in the queue */
+    OP_CLAIM,      /* instances, ready: they wait for IPUs; keep their place in the queue. One op for all */
     OP_OFFER, /* name = partition, whose pods cannot start, reason and text: why; ready: a job that waits for
                  its IPUs gets them; now: there is such a job, and they are given up */
     OP_DRY_RUN, /* can pods of this template be created, and which priority do they get? */
@@ -44,6 +45,7 @@ struct op {
     char *uid;
     char *version; /* the resource version that must match; NULL: any */
     uint32_t instance, worker;
+    struct indexset instances;
     struct record *record; /* owned */
     cJSON *body;           /* owned */
     char *reason, *text;
@@ -75,6 +77,8 @@ struct op *plan_record_delete(struct plan *plan,
                               const struct record *record);            /* borrowed until the next add */
 void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last run */
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
+void plan_claim_all(struct plan *plan, const struct indexset *instances, bool ready);
+const struct op *plan_claims(const struct plan *plan); /* OP_CLAIM, or NULL; borrowed until the next add */
 void plan_hold(struct plan *plan, const char *partition, char *text_take);
 void plan_event(struct plan *plan, const char *reason, const char *text, bool warning);
 void plan_again_at(struct plan *plan, int64_t at_ms); /* the earliest wins */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "operator/api/job/indexset.h"
 #include "operator/api/job/job.h"
 #include "operator/api/observed/owned.h"
 #include "operator/api/observed/pod.h"
@@ -104,10 +105,15 @@ struct job_view {
     const char *ns, *name;
     const char *operator_ns; /* of the operator that decides */
     uint64_t launcher_image; /* hash of the image of ipu-launch that new pods get */
-    struct instance_view *instances;
-    size_t instance_count; /* those of the spec... */
+    size_t instance_count;   /* those of the spec... */
     size_t surge_count; /* ...and after them those that may run in addition while a changed template is rolled
                            out */
+    /* Of these, those that have a record or pods, or that are granted IPUs, by index. The others are idle:
+     * they differ in their index alone, and there may be thousands of them. */
+    struct instance_view *live;
+    size_t live_count;
+    struct instance_view idle;
+    const struct indexset *answered; /* those that the queue was evaluated with; NULL: all */
     struct tombstone_view *tombstones;
     size_t tombstone_count;
     struct pod **extra_pods; /* records of this job without an instance */
@@ -141,6 +147,11 @@ struct job_view {
     int64_t now_unix_s;           /* for timestamps in objects */
     int64_t unix_offset_ms;       /* from the loop's clock to Unix time */
 };
+
+/* NULL: it is idle, or no instance of the job. */
+struct instance_view *view_live(const struct job_view *view, size_t index);
+/* Of the instances of the spec, those that are idle; added. */
+void view_add_idle(const struct job_view *view, struct indexset *ret);
 
 static inline size_t view_all(const struct job_view *view)
 {

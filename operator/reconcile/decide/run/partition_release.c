@@ -304,7 +304,8 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
 static bool keeps_id(const struct job_view *view, const struct record *record,
                      const struct job_verdict *verdict)
 {
-    bool has_successor = record->instance < view_all(view) && view->instances[record->instance].record;
+    const struct instance_view *inst = view_live(view, record->instance);
+    bool has_successor = inst && inst->record;
     bool ended_well = record->attempt == 0 && str_eq(record->reason, RECORD_RELEASED);
 
     return record->releasing && !ended_well && !has_successor &&

@@ -79,8 +79,8 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
     cJSON *counts = json_put_object(status, "partitionCounts");
     int64_t total = 0;
 
-    for (size_t i = 0; i < view_all(view); i++) {
-        const struct instance_view *inst = &view->instances[i];
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct instance_view *inst = &view->live[i];
         bool is_over = indexset_has(&v->done, inst->index) || indexset_has(&v->broken, inst->index);
         bool is_held = inst->record && strv_has(&plan->held, inst->record->name);
 

@@ -8,7 +8,7 @@
 
 /* A verdict, and its words. */
 struct told {
-    int controller;
+    int controller; /* of the last instance that is granted; -1: none is */
     struct claim_wait wait;
 };
 
@@ -21,6 +21,8 @@ struct scene {
     struct claim_verdict decided[MAX];
     struct told verdicts[MAX];
     size_t claim_count;
+    struct claims_limits limits;
+    struct claims_grants grants;
 };
 
 static void scene_init(struct scene *s)
@@ -34,6 +36,7 @@ static void scene_release(struct scene *s)
         vipu_pool_view_release(&s->pools[i]);
     for (size_t i = 0; i < s->claim_count; i++)
         claim_wait_release(&s->verdicts[i].wait);
+    claims_grants_release(&s->grants);
 }
 
 DEFINE_AUTO(scene);
@@ -63,18 +66,28 @@ static struct claim *add_claim(struct scene *s, const char *job, int64_t created
 {
     struct claim *claim = &s->claims[s->claim_count++];
 
-    *claim = (struct claim){.job = job, .uid = job, .created_s = created_s, .size = size, .is_ready = true};
+    *claim = (struct claim){
+        .job = job, .uid = job, .count = 1, .created_s = created_s, .size = size, .is_ready = true};
     return claim;
+}
+
+static struct claims_view view_of(const struct scene *s)
+{
+    return (struct claims_view){
+        .controllers = s->controllers, .controller_count = s->controller_count, .limits = s->limits};
 }
 
 static void decide(struct scene *s)
 {
-    claims_decide(s->claims, s->claim_count, s->controllers, s->controller_count, s->decided);
+    struct claims_view view = view_of(s);
+
+    claims_decide(&view, s->claims, s->claim_count, s->decided, &s->grants);
     for (size_t i = 0; i < s->claim_count; i++) {
-        s->verdicts[i].controller = s->decided[i].controller;
-        claims_explain(&s->claims[i], &s->decided[i], s->controllers, s->controller_count,
-                       &s->verdicts[i].wait);
+        s->verdicts[i].controller = -1;
+        claims_explain(&view, claims_basis(&view), &s->claims[i], &s->decided[i], &s->verdicts[i].wait);
     }
+    for (size_t i = 0; i < s->grants.count; i++)
+        s->verdicts[s->grants.items[i].claim].controller = (int)s->grants.items[i].controller;
 }
 
 static const struct told *verdict_of(const struct scene *s, const char *job)
@@ -121,20 +134,108 @@ TEST_F(scene, s, the_oldest_comes_first)
         "64 IPUs just granted to jobs ahead in the queue");
 }
 
-TEST_F(scene, s, equal_ages_are_distinguished_by_uid_and_instance)
+TEST_F(scene, s, equal_ages_are_distinguished_by_uid)
 {
     add_controller(s, "a:8090", 64, NULL);
-    add_claim(s, "b", 1, 64)->instance = 1;
-    add_claim(s, "a", 1, 64)->instance = 1;
-    add_claim(s, "a", 1, 64)->instance = 0;
+    add_claim(s, "b", 1, 64);
+    add_claim(s, "a", 1, 64)->count = 2;
     decide(s);
     CHECK_STR_EQ(s->claims[0].job, "a");
-    CHECK_INT_EQ(s->claims[0].instance, 0);
-    CHECK_INT_EQ(s->claims[1].instance, 1);
-    CHECK_STR_EQ(s->claims[2].job, "b");
-    CHECK_INT_EQ(s->verdicts[0].controller, 0);
-    CHECK_INT_EQ(s->verdicts[1].controller, -1);
+    CHECK_STR_EQ(s->claims[1].job, "b");
+    CHECK_INT_EQ(s->decided[0].granted, 1);
+    CHECK_INT_EQ(s->decided[1].granted, 0);
 }
+
+/* ---- the instances of a job ---- */
+
+TEST_F(scene, s, as_many_instances_are_granted_as_there_is_room_for)
+{
+    add_controller(s, "a:1", 16, NULL);
+    add_controller(s, "b:1", 64, NULL);
+    add_claim(s, "ns/many", 1, 8)->count = 10000;
+    add_claim(s, "ns/behind", 2, 8)->count = 3;
+    decide(s);
+    CHECK_INT_EQ(s->decided[0].granted, 10);
+    CHECK_INT_EQ(s->grants.count, 2);
+    CHECK_INT_EQ(s->grants.items[0].count, 2);
+    CHECK_INT_EQ(s->grants.items[1].controller, 1);
+    CHECK_INT_EQ(s->grants.items[1].count, 8);
+    CHECK_INT_EQ(verdict_of(s, "ns/many")->wait.position, 1);
+    CHECK_STR_EQ(
+        verdict_of(s, "ns/many")->wait.text,
+        "Waiting for 8 IPUs: V-IPU controller a:1 has 0 of 16 IPUs free, no free block of this size; "
+        "16 IPUs just granted to jobs ahead in the queue");
+    CHECK_INT_EQ(verdict_of(s, "ns/behind")->wait.position, 9991);
+}
+
+TEST_F(scene, s, instances_of_a_job_count_for_those_behind_it)
+{
+    add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_claim(s, "ns/first", 1, 1)->count = 2;
+    add_claim(s, "ns/second", 2, 1)->count = 4;
+    add_claim(s, "ns/third", 3, 1)->count = 1000;
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "ns/first")->wait.position, 1);
+    CHECK_INT_EQ(verdict_of(s, "ns/second")->wait.position, 3);
+    check_waits(s, "ns/third", "Queued",
+                "Waiting for 1 IPU: V-IPU controller a:1 has 0 of 64 IPUs free, no free block of this size; "
+                "6 instances ahead in the queue, the first is ns/first");
+}
+
+/* Each of them is a request that may be rejected. */
+TEST_F(scene, s, a_controller_that_does_not_report_its_size_gets_some_requests_at_a_time)
+{
+    add_controller(s, "a:1", 0, NULL)->unlisted = 4;
+    add_claim(s, "ns/many", 1, 8)->count = 10000;
+    decide(s);
+    CHECK_INT_EQ(s->decided[0].granted, CLAIMS_BLIND_GRANTS - 4);
+    CHECK_STR_EQ(verdict_of(s, "ns/many")->wait.text,
+                 "Waiting for 8 IPUs: V-IPU controller a:1 does not report how many IPUs it has, and creates "
+                 "at most 64 partitions at a time");
+}
+
+/* ---- limits ---- */
+
+TEST_F(scene, s, no_more_instances_wait_than_may)
+{
+    s->limits = (struct claims_limits){.per_namespace = 10, .total = 15};
+    add_controller(s, "a:1", 8, NULL);
+    add_claim(s, "one/runs", 1, 1)->count = 8; /* granted ones do not wait */
+    add_claim(s, "one/waits", 2, 1)->count = 9;
+    add_claim(s, "one/partly", 3, 1)->count = 9;
+    add_claim(s, "one/too-many", 4, 1);
+    add_claim(s, "other/waits", 5, 1)->count = 3;
+    add_claim(s, "third/waits", 6, 1)->count = 2;
+    add_claim(s, "third/too-many", 7, 1);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "one/partly")->wait.position, 10);
+    check_waits(
+        s, "one/too-many", "QueueFull",
+        "Waiting for 1 IPU: not in the queue yet, because namespace one has 10 waiting instances, the "
+        "limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
+        "queue.maxWaitingInstancesPerNamespace in the chart's values");
+    CHECK_INT_EQ(verdict_of(s, "other/waits")->wait.position, 11);
+    CHECK_INT_EQ(verdict_of(s, "third/waits")->wait.position, 14);
+    check_waits(s, "third/too-many", "QueueFull",
+                "Waiting for 1 IPU: not in the queue yet, because the cluster has 15 waiting instances, the "
+                "limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
+                "queue.maxWaitingInstances in the chart's values");
+}
+
+TEST_F(scene, s, who_may_not_wait_is_served_if_nobody_has_to_wait)
+{
+    static const bool only_a[] = {true, false};
+
+    s->limits.per_namespace = 1;
+    add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
+    add_controller(s, "b:1", 64, NULL);
+    add_claim(s, "ns/waits", 1, 64)->eligible = only_a;
+    add_claim(s, "ns/other", 2, 64);
+    decide(s);
+    check_granted(s, "ns/other", 1);
+}
+
+/* ---- age ---- */
 
 TEST_F(scene, s, within_a_second_who_was_heard_of_first_is_first)
 {
@@ -229,8 +330,9 @@ TEST_F(scene, s, a_job_far_back_in_the_queue_gets_a_short_message)
 static bool is_told(const struct scene *s, const char *job, const struct claim_wait *told)
 {
     size_t i = (size_t)(verdict_of(s, job) - s->verdicts);
+    struct claims_view view = view_of(s);
 
-    return claims_report_is_current(&s->claims[i], &s->decided[i], s->controllers, told);
+    return claims_report_is_current(&view, claims_basis(&view), &s->claims[i], &s->decided[i], told);
 }
 
 TEST_F(scene, s, only_a_job_that_stays_far_back_at_the_same_controller_keeps_its_message)
@@ -254,6 +356,25 @@ TEST_F(scene, s, only_a_job_that_stays_far_back_at_the_same_controller_keeps_its
     other.size = 1;
     other.controller = (char[]){"b:1"};
     CHECK(!is_told(s, "k", &other));
+}
+
+/* Thousands of jobs may wait for the same controller. */
+TEST_F(scene, s, a_report_about_a_controller_is_current_until_the_controller_changes)
+{
+    struct claims_controller *c = add_controller(s, "a:1", 0, NULL);
+    struct claim_wait told;
+
+    c->is_known = false;
+    c->trouble = "connection refused";
+    add_claim(s, "ns/one", 1, 4);
+    decide(s);
+    told = verdict_of(s, "ns/one")->wait;
+    CHECK(is_told(s, "ns/one", &told));
+    c->trouble = "time-out";
+    CHECK(!is_told(s, "ns/one", &told));
+    c->trouble = "connection refused";
+    c->trouble_since = "since 10:02:11Z";
+    CHECK(!is_told(s, "ns/one", &told));
 }
 
 TEST_F(scene, s, free_ipus_that_do_not_form_a_block_do_not_fit)
@@ -528,11 +649,13 @@ static void check_order(const struct scene *s)
 /* Whoever counts as told by somebody's words would be told just these. */
 static void check_told(const struct scene *s)
 {
+    struct claims_view view = view_of(s);
+
     for (size_t i = 0; i < s->claim_count; i++) {
         for (size_t j = 0; j < s->claim_count; j++) {
             const struct claim_wait *words = &s->verdicts[j].wait;
 
-            if (!claims_report_is_current(&s->claims[i], &s->decided[i], s->controllers, words))
+            if (!claims_report_is_current(&view, claims_basis(&view), &s->claims[i], &s->decided[i], words))
                 continue;
             CHECK_STR_EQ(s->verdicts[i].wait.reason, words->reason);
             CHECK_STR_EQ(s->verdicts[i].wait.text, words->text);
@@ -698,9 +821,82 @@ TEST(random_claims_are_served_in_order)
             add_controller(&s, "c", totals[roll(COUNT_OF(totals))],
                            (const uint32_t[]){roll(2) ? 0 : 1u << roll(5), 0});
         for (uint64_t n = 1 + roll(MAX); n--;)
-            add_claim(&s, "j", (int64_t)roll(4), 1u << roll(8))->instance = (uint32_t)n;
+            add_claim(&s, "j", (int64_t)roll(4), 1u << roll(8))->arrival = n;
         decide(&s);
         check_order(&s);
         check_told(&s);
+    }
+}
+
+/* ---- counted and listed ---- */
+
+/* A job's claim as one claim for each of its instances. */
+static void list_instances(const struct scene *s, struct scene *ret)
+{
+    for (size_t i = 0; i < s->controller_count; i++) {
+        ret->pools[i] = vipu_pool_view_copy(&s->pools[i]);
+        ret->controllers[i] = s->controllers[i];
+        ret->controllers[i].pool = &ret->pools[i];
+    }
+    ret->controller_count = s->controller_count;
+    for (size_t i = 0; i < s->claim_count; i++) {
+        for (uint32_t n = 0; n < s->claims[i].count; n++) {
+            struct claim *one = &ret->claims[ret->claim_count++];
+
+            *one = s->claims[i];
+            one->count = 1;
+            one->arrival = 100 * one->arrival + n;
+        }
+    }
+}
+
+static void check_same(const struct scene *counted, const struct scene *listed)
+{
+    size_t at = 0, grant = 0;
+
+    for (size_t i = 0; i < counted->claim_count; i++) {
+        uint32_t granted = counted->decided[i].granted, left = 0;
+
+        for (uint32_t n = 0; n < counted->claims[i].count; n++, at++) {
+            CHECK_INT_EQ(listed->claims[at].arrival, 100 * counted->claims[i].arrival + n);
+            CHECK_INT_EQ(listed->decided[at].granted, n < granted);
+            if (n < granted && left == 0)
+                left = counted->grants.items[grant++].count;
+            if (n < granted)
+                CHECK_INT_EQ(listed->verdicts[at].controller, counted->grants.items[grant - 1].controller);
+            left -= n < granted;
+            if (n != granted)
+                continue;
+            CHECK_INT_EQ(listed->decided[at].why, counted->decided[i].why);
+            CHECK_INT_EQ(listed->verdicts[at].wait.position, counted->verdicts[i].wait.position);
+            CHECK_STR_EQ(listed->verdicts[at].wait.text, counted->verdicts[i].wait.text);
+        }
+        CHECK_INT_EQ(left, 0);
+    }
+    CHECK_INT_EQ(at, listed->claim_count);
+    CHECK_INT_EQ(grant, counted->grants.count);
+}
+
+TEST(counted_instances_are_served_as_if_they_were_listed)
+{
+    static const uint32_t totals[] = {0, 16, 64, 256};
+
+    for (int round = 0; round < 2000; round++) {
+        AUTO(scene) struct scene counted = {0};
+        AUTO(scene) struct scene listed = {0};
+
+        for (uint64_t n = 1 + roll(3); n--;)
+            add_controller(&counted, "c", totals[roll(COUNT_OF(totals))], NULL);
+        for (size_t i = 0; i < 4; i++) {
+            struct claim *claim = add_claim(&counted, "ns/j", (int64_t)roll(2), 1u << roll(8));
+
+            claim->count = 1 + (uint32_t)roll(MAX / 4);
+            claim->arrival = i;
+            claim->is_ready = roll(4) > 0;
+        }
+        list_instances(&counted, &listed);
+        decide(&counted);
+        decide(&listed);
+        check_same(&counted, &listed);
     }
 }

@@ -464,8 +464,8 @@ TEST(at_most_sixteen_partitions_are_listed_and_all_are_counted)
         instances[i] =
             (struct instance_view){.index = i, .record = &records[i], .partition.state = PARTITION_ACTIVE};
     }
-    s.view.instances = instances;
-    s.view.instance_count = INSTANCES;
+    s.view.live = instances;
+    s.view.live_count = s.view.instance_count = INSTANCES;
     v.with_partition = INSTANCES;
     decide(&s, &v);
     CHECK_INT_EQ(cJSON_GetArraySize(json_at(written(&s), "partitions")), STATUS_PARTITIONS_MAX);
@@ -496,8 +496,8 @@ TEST(a_partition_is_reported_with_its_state)
         struct job_verdict v = verdict(JOB_RUNNING, "Running", "a");
 
         setting_init(&s, "{}");
-        s.view.instances = &inst;
-        s.view.instance_count = 1;
+        s.view.live = &inst;
+        s.view.live_count = s.view.instance_count = 1;
         decide(&s, &v);
         CHECK_STR_EQ(json_str(json_at(written(&s), "partitions")->child, "state", ""), row->reported);
     }
@@ -644,8 +644,8 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     CHECK(from);
     CHECK_OK(yaml_parse(slice_of(from), "crd", &doc, &err), err);
     setting_init(&s, "{\"completionTime\":null}");
-    s.view.instances = &inst;
-    s.view.instance_count = 1;
+    s.view.live = &inst;
+    s.view.live_count = s.view.instance_count = 1;
     indexset_add(&v.done, 0);
     indexset_add(&v.broken, 1);
     v.failures = &failure;

@@ -218,13 +218,17 @@ const struct job_view *snapshot_view(const struct snapshot *snapshot)
     return &snapshot->view;
 }
 
+static void release_instance(struct instance_view *inst)
+{
+    mem_free(inst->workers);
+    mem_free(inst->slices);
+    mem_free(inst->stale_pods);
+}
+
 void snapshot_free(struct snapshot *s)
 {
-    for (size_t i = 0; i < view_all(&s->view); i++) {
-        mem_free(s->view.instances[i].workers);
-        mem_free(s->view.instances[i].slices);
-        mem_free(s->view.instances[i].stale_pods);
-    }
+    for (size_t i = 0; i < s->view.live_count; i++)
+        release_instance(&s->view.live[i]);
     for (size_t i = 0; i < s->pod_count; i++)
         pod_free(s->pods[i]);
     for (size_t i = 0; i < s->record_count; i++)
@@ -232,7 +236,7 @@ void snapshot_free(struct snapshot *s)
     for (size_t i = 0; i < s->slice_count; i++)
         owned_free(s->slices[i]);
     mem_free(s->slices);
-    mem_free(s->view.instances);
+    mem_free(s->view.live);
     mem_free(s->view.tombstones);
     mem_free(s->view.extra_pods);
     mem_free(s->pods);
@@ -343,7 +347,7 @@ static bool is_hashed_id_taken(struct world *w, const struct job *job, const str
 
 static void view_instance(struct world *w, struct snapshot *s, uint32_t index)
 {
-    struct instance_view *inst = &s->view.instances[index];
+    struct instance_view *inst = &s->view.live[index];
     uint32_t seats = job_pods_per_instance(&s->job->spec);
     AUTO(mem) char *readable = name_partition(w->prefix, s->job->name, s->job->ns, index);
     const struct wtrack *track;
@@ -401,7 +405,7 @@ static void view_pods(struct world *w, struct snapshot *s)
             s->view.extra_pods[s->view.extra_count++] = pod;
             continue;
         }
-        inst = &s->view.instances[pod->instance];
+        inst = &s->view.live[pod->instance];
         if (is_of_run(pod, inst->record)) {
             see_pod(world_track(w, pod->partition), pod, s->truths[i], &inst->workers[pod->worker]);
         } else {
@@ -409,6 +413,29 @@ static void view_pods(struct world *w, struct snapshot *s)
             inst->stale_pods[inst->stale_count++] = pod;
         }
     }
+}
+
+static bool is_idle(const struct job_view *view, const struct instance_view *inst)
+{
+    bool has_pods = inst->stale_count > 0;
+
+    for (uint32_t i = 0; i < job_pods_per_instance(&view->job->spec); i++)
+        has_pods = has_pods || inst->workers[i].pod;
+    return !inst->record && !has_pods && inst->claim == CLAIM_WAITING;
+}
+
+static void leave_out_idle(struct job_view *view)
+{
+    size_t count = 0;
+
+    view->idle = (struct instance_view){.claim = CLAIM_WAITING, .wait = &no_room};
+    for (size_t i = 0; i < view->live_count; i++) {
+        if (is_idle(view, &view->live[i]))
+            release_instance(&view->live[i]);
+        else
+            view->live[count++] = view->live[i];
+    }
+    view->live_count = count;
 }
 
 static void sum_up_tombstone(struct world *w, struct snapshot *s, struct tombstone_view *tomb)
@@ -433,9 +460,10 @@ static void view_tombstones(struct world *w, struct snapshot *s)
     for (size_t i = 0; i < s->record_count; i++) {
         const struct record *record = s->records[i];
         const struct wtrack *track = world_track(w, record->name);
+        const struct instance_view *inst = view_live(&s->view, record->instance);
         struct tombstone_view *tomb;
 
-        if (record->instance < view_all(&s->view) && s->view.instances[record->instance].record == record)
+        if (inst && inst->record == record)
             continue;
         tomb = &s->view.tombstones[s->view.tombstone_count++];
         tomb->record = record;
@@ -500,12 +528,14 @@ struct snapshot *world_observe(struct world *w)
     view->unix_offset_ms = view->now_unix_s * 1000 - w->now_ms / 1000 * 1000;
     view->instance_count = !w->exists || s->job->problems.count ? 0 : s->job->spec.instances;
     view->surge_count = view->instance_count ? job_surge(&s->job->spec) : 0;
-    view->instances = mem_alloc((view_all(view) + 1) * sizeof(*view->instances));
+    view->live = mem_alloc((view_all(view) + 1) * sizeof(*view->live));
+    view->live_count = view_all(view);
     view_answers(w, s->job, view);
     for (uint32_t i = 0; i < view_all(view); i++)
         view_instance(w, s, i);
     if (w->exists)
         view_pods(w, s);
+    leave_out_idle(view);
     view_tombstones(w, s);
     return s;
 }
