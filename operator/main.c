@@ -26,6 +26,7 @@
 #include "operator/kube/leader_election/lease.h"
 #include "options.h"
 #include "operator/reconcile/report/listing.h"
+#include "operator/reconcile/report/queue.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/usage.h"
 #include "operator/serve/metrics/metrics.h"
@@ -74,6 +75,11 @@ static const char *operator_ns(const struct app *app)
     return app->options.ns ? app->options.ns : app->client_config.ns;
 }
 
+static struct queue_limits queue_limits(const struct options *o)
+{
+    return (struct queue_limits){.per_namespace = o->max_waiting_per_namespace, .total = o->max_waiting};
+}
+
 static void on_started(void *ctx)
 {
     struct app *app = ctx;
@@ -89,6 +95,7 @@ static void on_started(void *ctx)
                            .watch_ns = o->watch_ns,
                            .partition_prefix = o->partition_prefix,
                            .priority_classes = &app->priority_classes,
+                           .queue_limits = queue_limits(o),
                            .pods = {.launcher_image = o->launcher_image,
                                     .launcher_pull_policy = o->launcher_pull_policy,
                                     .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),
@@ -130,11 +137,22 @@ static uint32_t largest_partition(void *ctx)
                            : leader_note_largest_partition(lease_other_note(app->lease));
 }
 
-static char *leader_note(void *ctx)
+static void count_waiting(void *ctx, const char *ns, struct queue_counts *ret)
 {
     struct app *app = ctx;
 
-    return leader_note_print(largest_partition(ctx), app->key);
+    if (app->reconciler)
+        queue_count(app->reconciler, ns, ret);
+    else
+        leader_note_read_counts(lease_other_note(app->lease), ns, ret);
+}
+
+static char *leader_note(void *ctx)
+{
+    struct app *app = ctx;
+    AUTO(mem) char *waiting = app->reconciler ? queue_sum_up(app->reconciler) : mem_strdup("0");
+
+    return leader_note_print(largest_partition(ctx), waiting, app->key);
 }
 
 /* ---- health ---- */
@@ -353,6 +371,8 @@ static bool start(struct app *app, struct err *err)
                                                          .pages = app->pages,
                                                          .largest_partition = largest_partition,
                                                          .priority_classes = &app->priority_classes,
+                                                         .queue_limits = queue_limits(o),
+                                                         .count_waiting = count_waiting,
                                                          .ctx = app},
                                err);
     return app->servers != NULL;

@@ -97,6 +97,12 @@ static const struct opt ROWS[] = {
         "Comma-separated names of the PriorityClasses that order the queue for IPUs; \"*\": all. Those of "
         "the system never do",
         .fallback = QUEUE_PRIORITY_ALL),
+    OPT_VALUE("queue-max-waiting-instances-per-namespace", OPT_U32, AT(max_waiting_per_namespace), "NUMBER",
+              "Instances of the jobs of a namespace that may wait in the queue for IPUs; 0: any number",
+              .fallback = "100000", .max = INT32_MAX),
+    OPT_VALUE("queue-max-waiting-instances", OPT_U32, AT(max_waiting), "NUMBER",
+              "Instances of all jobs that may wait in the queue for IPUs; 0: any number",
+              .fallback = "1000000", .max = INT32_MAX),
     OPT_VALUE("hold-seconds", OPT_U32, AT(hold_s), "SECONDS",
               "Seconds to hold a partition whose processes may still be running", .fallback = "300", .min = 0,
               .max = 86400),

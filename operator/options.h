@@ -23,6 +23,7 @@ struct options {
     char *log_level, *log_format;
     char *partition_prefix;
     char *priority_classes;
+    uint32_t max_waiting_per_namespace, max_waiting; /* instances; 0: any number */
     uint32_t hold_s;
     uint32_t requeue_s;
     uint32_t partition_failure_s;

@@ -28,6 +28,8 @@ static bool start_webhooks(struct servers *servers, struct err *err)
                                                 .names = &servers->webhook_names,
                                                 .largest_partition = servers->options.largest_partition,
                                                 .priority_classes = servers->options.priority_classes,
+                                                .queue_limits = servers->options.queue_limits,
+                                                .count_waiting = servers->options.count_waiting,
                                                 .ctx = servers->options.ctx},
                      err);
     if (servers->webhooks)

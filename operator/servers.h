@@ -18,7 +18,9 @@ struct servers_options {
     void (*metrics)(void *ctx, struct str *out);
     uint32_t (*largest_partition)(void *ctx); /* as in webhooks_options */
     const struct strv *priority_classes;      /* likewise */
-    struct pages *pages;                      /* that are served over TLS, too */
+    struct queue_limits queue_limits;
+    void (*count_waiting)(void *ctx, const char *ns, struct queue_counts *ret); /* likewise */
+    struct pages *pages; /* that are served over TLS, too */
     void *ctx;
 };
 

@@ -18,7 +18,7 @@ struct forecast {
 
 /* The instances that may wait, so far. */
 struct admitted {
-    struct claims_limits limits;
+    struct queue_limits limits;
     uint32_t total;
     struct map namespaces; /* -> their number */
 };
@@ -76,7 +76,7 @@ static uint32_t reserve_capacity(const struct claims_controller *c, struct forec
 static uint32_t admit_waiting(struct admitted *admitted, const struct claim *claim, uint32_t waiting,
                               enum claim_wait_cause *ret_full)
 {
-    const struct claims_limits *limits = &admitted->limits;
+    const struct queue_limits *limits = &admitted->limits;
     uint32_t count = waiting;
 
     *ret_full = CLAIM_NOTHING_TO_REPORT;
@@ -477,7 +477,7 @@ static void report_full(const struct claim *claim, uint32_t limit, bool is_of_na
     str_addf(text,
              ", the limit; reduce spec.jobInstances of jobs that wait, delete some, or set %s in the chart's "
              "values",
-             is_of_namespace ? "queue.maxWaitingInstancesPerNamespace" : "queue.maxWaitingInstances");
+             is_of_namespace ? QUEUE_LIMIT_OF_NAMESPACE : QUEUE_LIMIT_OF_ALL);
 }
 
 static void set_position(const struct claims_controller *c, const struct claim_verdict *verdict,

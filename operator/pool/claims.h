@@ -8,6 +8,7 @@
 
 #include "base/core/err.h"
 #include "base/core/str.h"
+#include "operator/api/job/queue_limits.h"
 #include "vipu/placement/pool.h"
 
 /* A partition in use. Borrowed. */
@@ -57,11 +58,6 @@ struct claim {
 /* A controller that does not report how many IPUs it has is asked for at most so many partitions at a time.
  */
 #define CLAIMS_BLIND_GRANTS 64
-
-/* How many instances may wait in the queue; 0: any number. The oldest of the highest priority do. */
-struct claims_limits {
-    uint32_t per_namespace, total;
-};
 
 /* Why the first instance of a claim that is not granted waits. */
 enum claim_wait_cause {
@@ -126,7 +122,7 @@ void claim_wait_release(struct claim_wait *wait);
 struct claims_view {
     const struct claims_controller *controllers;
     size_t controller_count;
-    struct claims_limits limits;
+    struct queue_limits limits; /* the oldest instances of the highest priority may wait */
 };
 
 /* Sorts the claims in place, in the order of the queue, fills verdicts[i] for claims[i], and adds the grants.

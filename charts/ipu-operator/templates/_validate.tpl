@@ -134,7 +134,8 @@ default. Other images and tags are the user's choice. */}}
 {{- define "ipu-operator.invalidArguments" -}}
 {{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
-  "queue-priority-classes" "queue.priorityClasses" "hold-seconds" "controller.holdSeconds" "requeue-seconds" "controller.requeueSeconds"
+  "queue-priority-classes" "queue.priorityClasses" "queue-max-waiting-instances" "queue.maxWaitingInstances"
+  "queue-max-waiting-instances-per-namespace" "queue.maxWaitingInstancesPerNamespace" "hold-seconds" "controller.holdSeconds" "requeue-seconds" "controller.requeueSeconds"
   "partition-failure-seconds" "controller.partitionFailureSeconds" "log-level" "controller.logLevel"
   "log-format" "controller.logFormat" "launcher-image" "global.launcherImage"
   "launcher-pull-policy" "global.launcherImagePullPolicy" "pull-secrets" "global.imagePullSecrets"

@@ -1,5 +1,8 @@
 #include "operator/reconcile/report/queue.h"
 
+#include <string.h>
+
+#include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/reconcile/state/partitions.h"
 
@@ -114,4 +117,74 @@ void queue_print(struct reconciler *r, const struct page_snapshot *snapshot,
                  const struct page_request *request, cJSON *out)
 {
     page_snapshot_print(snapshot, PAGE_QUEUE, request, print_claim, r, out);
+}
+
+/* ---- numbers ---- */
+
+enum { NAMESPACES_MAX = 16 };
+
+static uint32_t waiting_of(const struct job_cache *cache)
+{
+    return (uint32_t)(job_claims_count(&cache->claims) - cache->claims.grant_count);
+}
+
+static bool is_in_namespace(const char *key, const char *ns)
+{
+    size_t len = strcspn(key, "/");
+
+    return strlen(ns) == len && memcmp(key, ns, len) == 0;
+}
+
+void queue_count(const struct reconciler *r, const char *ns, struct queue_counts *ret)
+{
+    void *value;
+
+    *ret = (struct queue_counts){0};
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
+        const struct job_cache *cache = value;
+        uint32_t waiting = waiting_of(cache);
+
+        ret->total += waiting;
+        ret->in_namespace += is_in_namespace(cache->key, ns) ? waiting : 0;
+    }
+}
+
+static void count_namespaces(const struct reconciler *r, struct map *ret, uint32_t *ret_total)
+{
+    void *value;
+
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
+        const struct job_cache *cache = value;
+        AUTO(mem) char *ns = mem_strndup(cache->key, strcspn(cache->key, "/"));
+        uintptr_t waiting = waiting_of(cache), before = (uintptr_t)map_get(ret, ns);
+
+        if (waiting)
+            map_set(ret, ns, (void *)(before + waiting)); /* a number, not a pointer */
+        *ret_total += (uint32_t)waiting;
+    }
+}
+
+char *queue_sum_up(const struct reconciler *r)
+{
+    struct map namespaces = {0};
+    struct str out = {0};
+    uint32_t total = 0;
+
+    count_namespaces(r, &namespaces, &total);
+    str_addf(&out, "%u", total);
+    for (size_t n = 0; n < NAMESPACES_MAX && namespaces.count; n++) {
+        const char *ns, *most = NULL;
+        void *value, *number = NULL;
+
+        for (size_t i = 0; map_next(&namespaces, &i, &ns, &value);) {
+            if ((uintptr_t)value > (uintptr_t)number) {
+                most = ns;
+                number = value;
+            }
+        }
+        str_addf(&out, ";%s=%u", most, (uint32_t)(uintptr_t)number);
+        map_remove(&namespaces, most);
+    }
+    map_release(&namespaces);
+    return str_take(&out);
 }

@@ -4,7 +4,14 @@
 
 #include "operator/api/page.h"
 
+struct queue_counts;
 struct reconciler;
+
+/* How many instances wait now, without those that are granted IPUs. */
+void queue_count(const struct reconciler *reconciler, const char *ns, struct queue_counts *ret);
+/* The same for other replicas: "9000;team-a=8000;team-b=1000", of all and of the namespaces with most. Owned
+ * by the caller. */
+char *queue_sum_up(const struct reconciler *reconciler);
 
 void queue_list(const void *reconciler, struct page_snapshot *ret);
 /* {"queue": [{"job", "instance", "instances", "ipus", "priority", "created", "state", "reason", "message",

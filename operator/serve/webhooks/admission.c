@@ -250,6 +250,12 @@ void admission_validate(const struct admission *admission, struct strv *problems
         validate_change(admission->old, admission->object, problems);
 }
 
+void admission_check_queue(const struct admission *admission, const struct queue_limits *limits,
+                           const struct queue_counts *counts, struct strv *problems)
+{
+    queue_limits_check(admission->old, admission->object, admission->ns, limits, counts, problems);
+}
+
 static cJSON *workers_template(const cJSON *job)
 {
     const cJSON *template = json_at(job, WORKERS);

@@ -13,6 +13,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/doc/json.h"
+#include "operator/api/job/queue_limits.h"
 #include "operator/api/job/warnings.h"
 
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
@@ -51,6 +52,9 @@ char *admission_job(const struct admission *admission);
 bool admission_needs_validation(const struct admission *admission);
 /* Every mistake that can be found here. */
 void admission_validate(const struct admission *admission, struct strv *problems);
+/* Whether the queue has place for its instances; of a job without problems. */
+void admission_check_queue(const struct admission *admission, const struct queue_limits *limits,
+                           const struct queue_counts *counts, struct strv *problems);
 
 /* Pods that the API server is asked about: the workers', and their launcher's where spec.launcher says
  * something about it, as the two templates make it. */

@@ -24,6 +24,8 @@ struct webhooks {
     struct cert_rotator *cert_rotator;
     uint32_t (*largest_partition)(void *ctx);
     const struct strv *priority_classes;
+    struct queue_limits queue_limits;
+    void (*count_waiting)(void *ctx, const char *ns, struct queue_counts *ret);
     void *ctx;
     struct pending_review *reviews;
     size_t cost_bytes; /* of all of them */
@@ -211,9 +213,20 @@ static void start_dry_runs(struct pending_review *review)
     }
 }
 
+static void check_queue(struct pending_review *review)
+{
+    const struct webhooks *webhooks = review->webhooks;
+    struct queue_counts counts;
+
+    webhooks->count_waiting(webhooks->ctx, review->admission.ns, &counts);
+    admission_check_queue(&review->admission, &webhooks->queue_limits, &counts, &review->problems);
+}
+
 static void review_job(struct pending_review *review)
 {
     admission_validate(&review->admission, &review->problems);
+    if (review->problems.count == 0)
+        check_queue(review);
     if (review->webhook == WEBHOOK_VALIDATE || review->problems.count)
         start_dry_runs(review);
 }
@@ -308,6 +321,8 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
     webhooks->kube = kube;
     webhooks->largest_partition = options->largest_partition;
     webhooks->priority_classes = options->priority_classes;
+    webhooks->queue_limits = options->queue_limits;
+    webhooks->count_waiting = options->count_waiting;
     webhooks->ctx = options->ctx;
     webhooks->routes[WEBHOOK_MUTATE] = (struct http_server_route){.path = MUTATE,
                                                                   .methods = "POST",

@@ -10,6 +10,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/doc/openmetrics.h"
+#include "operator/api/job/queue_limits.h"
 
 struct kube;
 struct webhooks;
@@ -22,6 +23,8 @@ struct webhooks_options {
     const struct strv *names; /* by which the API server reaches it; must outlive it */
     uint32_t (*largest_partition)(void *ctx); /* that some V-IPU controller could ever create; 0: not known */
     const struct strv *priority_classes; /* that order the queue, as in queue_priority.h; must outlive it */
+    struct queue_limits queue_limits;
+    void (*count_waiting)(void *ctx, const char *ns, struct queue_counts *ret); /* instances, now */
     void *ctx;
 };
 

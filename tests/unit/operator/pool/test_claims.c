@@ -21,7 +21,7 @@ struct scene {
     struct claim_verdict decided[MAX];
     struct told verdicts[MAX];
     size_t claim_count;
-    struct claims_limits limits;
+    struct queue_limits limits;
     struct claims_grants grants;
 };
 
@@ -198,7 +198,7 @@ TEST_F(scene, s, a_controller_that_does_not_report_its_size_gets_some_requests_a
 
 TEST_F(scene, s, no_more_instances_wait_than_may)
 {
-    s->limits = (struct claims_limits){.per_namespace = 10, .total = 15};
+    s->limits = (struct queue_limits){.per_namespace = 10, .total = 15};
     add_controller(s, "a:1", 8, NULL);
     add_claim(s, "one/runs", 1, 1)->count = 8; /* granted ones do not wait */
     add_claim(s, "one/waits", 2, 1)->count = 9;

@@ -1,0 +1,106 @@
+"""Jobs of thousands of instances each, which a user who may create jobs can ask for with a few requests. A job's waiting instances are
+counted, not listed: memory stays within a bound, the lease is renewed, and free IPUs are granted at once."""
+
+import concurrent.futures
+import json
+
+import pytest
+
+from operator_program import Operator
+from ports import free_port
+from test_admission import Webhooks, job
+from test_page_floods import BOUND_BYTES, forget_peak, peak_bytes, small_quarantine  # noqa: F401
+from waiting import DEADLINE_S, until
+
+JOBS, INSTANCES = 300, 10_000
+NO_LIMIT = ("--queue-max-waiting-instances", 0, "--queue-max-waiting-instances-per-namespace", 0)
+
+
+def waiting(operator):
+    """How many instances wait for IPUs, by the pages of the queue."""
+    total, token = 0, ""
+    while token is not None:
+        page = json.loads(operator.ask(f"/queue?continue={token}")[1])
+        total += sum(item["instances"] for item in page["queue"] if item["state"] == "Waiting")
+        token = page.get("continue")
+    return total
+
+
+def test_jobs_of_ten_thousand_instances_cost_no_more_than_small_ones(world, vipu):
+    operator = world.start_operator(vipu.address, *NO_LIMIT)
+    first = world.job("first", ipusPerJobInstance="64")
+    pod = first.run_pods(1)["first-worker-0"]
+    first.wait("Running")
+    idle, before = forget_peak(operator), world.lease()["spec"]
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: world.job(f"flood-{i}", jobInstances=INSTANCES, ipusPerJobInstance="1"), range(JOBS)))
+    until(lambda: waiting(operator) == JOBS * INSTANCES, "all wait", 4 * DEADLINE_S, world.tell)
+    world.kubelet.succeed(pod)
+    until(lambda: len(world.records()) == 64, "the free IPUs are granted", tell=world.tell)
+    until(lambda: waiting(operator) == JOBS * INSTANCES - 64, "the others wait", tell=world.tell)
+
+    world.api.request("DELETE", world.api.path("ipujobs", world.ns))
+    until(lambda: not world.api.list("ipujobs", world.ns), "all jobs have gone", 2 * DEADLINE_S, tell=world.tell)
+
+    assert peak_bytes(operator) - idle < BOUND_BYTES
+    after = world.lease()["spec"]
+    assert operator.is_alive() and after["renewTime"] > before["renewTime"]
+    assert (after["holderIdentity"], after["leaseTransitions"]) == (before["holderIdentity"], before["leaseTransitions"])
+
+
+LIMITS = ("--queue-max-waiting-instances", 12, "--queue-max-waiting-instances-per-namespace", 10)
+
+
+def too_many(limit, where, value):
+    """One more than may wait."""
+    return (f"spec.jobInstances: Forbidden: at most {limit} instances may wait for IPUs in {where}, and 8 wait now; reduce"
+            f" spec.jobInstances by 1 or more, delete jobs that wait, or ask an admin to raise {value} in the chart's values")
+
+
+@pytest.fixture
+def webhooks(world, vipu):
+    webhooks = Webhooks(world, *LIMITS, controllers=vipu.address)
+    yield webhooks
+    webhooks.remove()
+
+
+def test_every_replica_rejects_more_instances_than_may_wait(webhooks, tmp_path):
+    world, port, folder = webhooks.world, free_port(), tmp_path / "standby"  # the leader has its own
+    world.job("first", ipusPerJobInstance="64").run_pods(1)
+    world.job("waits", ipusPerJobInstance="64", jobInstances=8).wait("Pending", "InsufficientIPUs")
+    folder.mkdir()
+    standby = Operator(folder, *world.operator.flags[:-10], *Webhooks.flags(port), *LIMITS, "--pod-name", "standby").start()
+    try:
+        until(lambda: standby.health("/readyz") == 200, "the standby is ready", tell=standby.tail)
+        for asked in (webhooks.port, port):
+            def message(instances, ns=None, asked=asked, **more):
+                answer = webhooks.verdict(job(jobInstances=instances), port=asked, ns=ns, **more)
+                return answer["status"]["message"] if not answer["allowed"] else ""
+
+            of_ns = too_many(10, f"namespace {world.ns}", "queue.maxWaitingInstancesPerNamespace")
+            until(lambda: of_ns in message(3), "it is rejected", tell=lambda: message(3) + standby.tail())
+            assert message(2) == ""
+            assert too_many(12, "the cluster", "queue.maxWaitingInstances") in message(5, ns="default")
+            assert message(4, ns="default") == ""
+            assert message(5, old=job(jobInstances=3)) == "", "two more"
+        code = standby.end()
+    finally:
+        standby.kill()
+    standby.check_sanitizers()
+    assert code == 0
+
+
+def test_a_job_that_may_not_wait_says_so_until_it_may(world, vipu):
+    """It was stored all the same: several jobs were created at once, or there are no webhooks."""
+    world.start_operator(vipu.address, *LIMITS)
+    first = world.job("first", ipusPerJobInstance="64")
+    first.run_pods(1)
+    waits = world.job("waits", ipusPerJobInstance="64", jobInstances=10)
+    waits.wait("Pending", "InsufficientIPUs")
+    world.cluster.next_second()
+    late = world.job("late", ipusPerJobInstance="64")
+    reported = late.wait("Pending", "QueueFull")["lastMessage"]
+    assert f"namespace {world.ns} has 10 waiting instances, the limit" in reported
+    waits.patch({"spec": {"jobInstances": 9}})
+    assert "9 instances ahead in the queue" in late.wait("Pending", "Queued")["lastMessage"]
