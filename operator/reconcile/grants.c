@@ -57,8 +57,42 @@ static void set_claims(struct reconciler *r, struct job_cache *cache, const stru
     reconciler_claims_changed(r);
 }
 
+/* Controllers whose nodes the job's own node selector allows. */
+static void find_eligible(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *pod_template = NULL;
+    const cJSON *selector;
+
+    if (cache->eligible && cache->eligible_generation == job->generation)
+        return;
+    pod_template = job_template(job, &err);
+    selector = json_at(pod_template, "spec/nodeSelector");
+    mem_free(cache->eligible);
+    cache->eligible = mem_alloc(pool_count(r->pool) + 1);
+    cache->eligible_generation = job->generation;
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
+        const struct vipu_controller_config *config = pool_controller(r->pool, i)->config;
+        const cJSON *wanted = config->node_label && selector
+                                  ? cJSON_GetObjectItemCaseSensitive(selector, config->node_label)
+                                  : NULL;
+
+        cache->eligible[i] = !cJSON_IsString(wanted) || str_eq(wanted->valuestring, config->node_value);
+    }
+}
+
+/* What the queue needs of the job, so that its evaluation need not look at thousands of jobs. */
+static void note_job(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+{
+    find_eligible(r, job, cache);
+    cache->created_s = job->created_s;
+    cache->ipus_per_instance = job->spec.ipus_per_instance;
+}
+
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache, const struct plan *plan)
 {
+    if (plan_claims(plan))
+        note_job(r, job, cache);
     set_claims(r, cache, plan);
     offers_set(r, job, cache, plan);
 }
@@ -239,30 +273,6 @@ static void controller_states_release(struct controller_states *all)
 
 /* ---- claims ---- */
 
-/* Controllers whose nodes the job's own node selector allows. */
-static void find_eligible(const struct reconciler *r, const struct job *job, struct job_cache *cache)
-{
-    struct err err = {0};
-    AUTO(json) cJSON *pod_template = NULL;
-    const cJSON *selector;
-
-    if (cache->eligible && cache->eligible_generation == job->generation)
-        return;
-    pod_template = job_template(job, &err);
-    selector = json_at(pod_template, "spec/nodeSelector");
-    mem_free(cache->eligible);
-    cache->eligible = mem_alloc(pool_count(r->pool) + 1);
-    cache->eligible_generation = job->generation;
-    for (size_t i = 0; i < pool_count(r->pool); i++) {
-        const struct vipu_controller_config *config = pool_controller(r->pool, i)->config;
-        const cJSON *wanted = config->node_label && selector
-                                  ? cJSON_GetObjectItemCaseSensitive(selector, config->node_label)
-                                  : NULL;
-
-        cache->eligible[i] = !cJSON_IsString(wanted) || str_eq(wanted->valuestring, config->node_value);
-    }
-}
-
 struct claim_list {
     struct claim *items;
     size_t count, cap;
@@ -270,30 +280,25 @@ struct claim_list {
 
 static void add_claim(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
 {
-    const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
-    const struct job *job = item ? item->view : NULL;
     AUTO(indexset) struct indexset served = {0};
     size_t count;
 
-    if (!job || !str_eq(job->uid, cache->uid))
-        return;
     add_served(r, &cache->claims, &served);
-    count = job_claims_count(&cache->claims) - indexset_count(&served);
+    count = cache->claims.count - indexset_count(&served);
     if (count == 0)
         return;
-    find_eligible(r, job, cache);
     if (list->count == list->cap) {
         list->cap = list->cap ? 2 * list->cap : 64;
         list->items = mem_grow(list->items, list->cap, sizeof(*list->items));
     }
     list->items[list->count++] = (struct claim){
-        .job = job->key,
+        .job = cache->key,
         .uid = cache->uid,
         .count = (uint32_t)count,
         .priority = cache->priority,
-        .created_s = job_cache_queued_since_s(cache, job->created_s),
+        .created_s = job_cache_queued_since_s(cache, cache->created_s),
         .arrival = cache->arrival,
-        .size = job->spec.ipus_per_instance,
+        .size = cache->ipus_per_instance,
         .is_ready = cache->claims.is_ready,
         .eligible = cache->eligible,
         .ctx = cache,

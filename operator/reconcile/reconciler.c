@@ -13,6 +13,7 @@
 
 /* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)
+#define TURN_US 2000 /* after which no further job is reconciled in this turn of the loop */
 
 /* ---- pool events ---- */
 
@@ -107,6 +108,7 @@ static void reconcile(struct reconciler *r, const char *key)
 static void on_due(struct loop_timer *timer)
 {
     struct reconciler *r = CONTAINER_OF(timer, struct reconciler, due);
+    int64_t begun_us = loop_clock_us();
     const char *key;
 
     if (!reconciler_is_synced(r) || r->aborted)
@@ -117,8 +119,9 @@ static void on_due(struct loop_timer *timer)
     }
     /* Bounded for each turn of the loop: parsing and building pods must not delay the renewal of the lease.
      */
-    for (int i = 0;
-         i < 16 && r->requests < REQUESTS_MAX && (key = workqueue_get(r->queue, loop_now_ms(r->loop))); i++) {
+    for (int i = 0; i < 16 && loop_clock_us() - begun_us < TURN_US && r->requests < REQUESTS_MAX &&
+                    (key = workqueue_get(r->queue, loop_now_ms(r->loop)));
+         i++) {
         AUTO(mem) char *copy = mem_strdup(key);
 
         reconcile(r, copy);

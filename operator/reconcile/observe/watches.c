@@ -45,6 +45,13 @@ static void report_other_operator(const struct reconciler *r, const struct job *
                                            .note = note});
 }
 
+/* Its cache stays as long as it has a record. */
+static void drop_claims_of_gone(struct reconciler *r, const struct job *before, const struct job *now)
+{
+    if (!now || !str_eq(now->uid, before->uid))
+        map_remove(&r->with_claims, before->uid);
+}
+
 static void on_job(void *ctx, const struct store_change *change)
 {
     struct reconciler *r = ctx;
@@ -53,6 +60,8 @@ static void on_job(void *ctx, const struct store_change *change)
 
     if (cache)
         job_cache_note_version(cache, job->resource_version);
+    if (change->old)
+        drop_claims_of_gone(r, change->old, change->new);
     if (!change->new)
         job_cache_forget(r, job->key, job->uid);
     if (change->new && change->old && !job_is_of_other_operator(job, r->options.operator_ns))

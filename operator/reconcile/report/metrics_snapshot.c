@@ -117,7 +117,7 @@ static void count_namespaces(const struct reconciler *r, struct metrics_snapshot
 
 static void count_claims(const struct job_cache *cache, int64_t now_s, struct metrics_snapshot *ret)
 {
-    ret->waiting += (uint32_t)job_claims_count(&cache->claims);
+    ret->waiting += (uint32_t)cache->claims.count;
     for (size_t i = 0; i < cache->claims.batch_count; i++)
         note_age(now_s, cache->claims.batches[i].since_s, &ret->waiting_s);
 }

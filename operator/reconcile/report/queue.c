@@ -125,7 +125,7 @@ enum { NAMESPACES_MAX = 16 };
 
 static uint32_t waiting_of(const struct job_cache *cache)
 {
-    return (uint32_t)(job_claims_count(&cache->claims) - cache->claims.grant_count);
+    return (uint32_t)(cache->claims.count - cache->claims.grant_count);
 }
 
 static bool is_in_namespace(const char *key, const char *ns)

@@ -93,6 +93,8 @@ struct job_cache {
     struct job_claims claims;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
+    int64_t created_s;          /* as the job says, since it claims IPUs... */
+    uint32_t ipus_per_instance; /* ...likewise */
 
     struct expectation *expectations;
     size_t expectation_count;

@@ -29,15 +29,6 @@ void job_claims_release(struct job_claims *claims)
     *claims = (struct job_claims){0};
 }
 
-size_t job_claims_count(const struct job_claims *claims)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < claims->batch_count; i++)
-        count += indexset_count(&claims->batches[i].instances);
-    return count;
-}
-
 void job_claims_add_to(const struct job_claims *claims, struct indexset *ret)
 {
     for (size_t i = 0; i < claims->batch_count; i++)
@@ -126,6 +117,7 @@ void job_claims_set(struct job_claims *claims, const struct indexset *instances,
         claims->is_answered = false;
     }
     claims->is_ready = is_ready;
+    claims->count = indexset_count(instances);
 }
 
 /* ---- what it is granted ---- */

@@ -28,6 +28,7 @@ struct grant_cache {
 struct job_claims {
     struct claim_batch *batches; /* the oldest first; none is empty */
     size_t batch_count;
+    size_t count; /* of the instances of all batches */
     bool is_ready;
     bool is_answered;           /* the queue was evaluated with all of them */
     struct grant_cache *grants; /* in the order of instances */
@@ -42,7 +43,6 @@ struct job_grant {
 };
 
 void job_claims_release(struct job_claims *claims);
-size_t job_claims_count(const struct job_claims *claims);
 void job_claims_add_to(const struct job_claims *claims, struct indexset *ret);
 int64_t job_claims_since_s(const struct job_claims *claims, uint32_t instance); /* 0: it does not claim */
 /* Do these instances, and no others, claim already? */
