@@ -230,6 +230,8 @@ void world_crash(struct world *w);  /* and a new process begins */
 struct snapshot; /* what is observed, and what it stands on */
 struct snapshot *world_observe(struct world *w);
 const struct job_view *snapshot_view(const struct snapshot *snapshot);
+/* With a view of each idle instance. */
+struct job_view snapshot_listed_view(const struct snapshot *snapshot);
 void snapshot_free(struct snapshot *snapshot);
 
 /* Performs the plan; with some_only each op by chance, as when the process dies in the middle. */

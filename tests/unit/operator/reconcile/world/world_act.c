@@ -657,6 +657,35 @@ static void check_nothing_again(struct world *w, const struct plan *done)
     }
 }
 
+static char *describe_whole(const struct plan *plan)
+{
+    AUTO(strv) struct strv ops = {0};
+    struct str out = {0};
+
+    plan_print(plan, &out);
+    plan_describe(plan, &ops);
+    for (size_t i = 0; i < ops.count; i++)
+        str_adds(&out, ops.items[i]);
+    return str_take(&out);
+}
+
+/* The idle instances of a job are decided about as one; it must make no difference. */
+static void check_listed(struct world *w, const struct snapshot *snapshot, const struct plan *plan)
+{
+    const struct job_view view = snapshot_listed_view(snapshot);
+    AUTO(plan) struct plan listed = {0};
+    AUTO(mem) char *as_one = NULL;
+    AUTO(mem) char *one_by_one = NULL;
+
+    if (view.live_count == snapshot_view(snapshot)->live_count)
+        return;
+    job_decide(&view, &listed);
+    as_one = describe_whole(plan);
+    one_by_one = describe_whole(&listed);
+    if (!str_eq(as_one, one_by_one) || plan->again_at_ms != listed.again_at_ms)
+        world_fail(w, "idle instances as one:\n%s\none by one:\n%s", as_one, one_by_one);
+}
+
 bool world_reconcile(struct world *w)
 {
     struct snapshot *snapshot = world_observe(w);
@@ -664,6 +693,7 @@ bool world_reconcile(struct world *w)
     bool writes;
 
     job_decide(snapshot_view(snapshot), &plan);
+    check_listed(w, snapshot, &plan);
     w->details_since_ms = plan_details_since(&plan, w->details_since_ms, w->now_ms);
     writes = plan_writes(&plan);
     if (writes && (w->plans || getenv("WORLD_TRACE")))

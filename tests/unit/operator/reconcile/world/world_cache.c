@@ -202,6 +202,8 @@ void world_crash(struct world *w)
 
 struct snapshot {
     struct job_view view;
+    struct instance_view *instances; /* all of them, with the idle ones */
+    size_t instance_count;
     struct job *job;
     struct pod **pods;
     struct wpod **truths; /* of pods, same index */
@@ -227,8 +229,9 @@ static void release_instance(struct instance_view *inst)
 
 void snapshot_free(struct snapshot *s)
 {
-    for (size_t i = 0; i < s->view.live_count; i++)
-        release_instance(&s->view.live[i]);
+    for (size_t i = 0; i < s->instance_count; i++)
+        release_instance(&s->instances[i]);
+    mem_free(s->instances);
     for (size_t i = 0; i < s->pod_count; i++)
         pod_free(s->pods[i]);
     for (size_t i = 0; i < s->record_count; i++)
@@ -424,18 +427,30 @@ static bool is_idle(const struct job_view *view, const struct instance_view *ins
     return !inst->record && !has_pods && inst->claim == CLAIM_WAITING;
 }
 
-static void leave_out_idle(struct job_view *view)
+/* They stay in snapshot.instances. */
+static void leave_out_idle(struct snapshot *s)
 {
+    struct job_view *view = &s->view;
     size_t count = 0;
 
-    view->idle = (struct instance_view){.claim = CLAIM_WAITING, .wait = &no_room};
+    s->instances = view->live;
+    s->instance_count = view->live_count;
+    view->live = mem_alloc((view->live_count + 1) * sizeof(*view->live));
     for (size_t i = 0; i < view->live_count; i++) {
-        if (is_idle(view, &view->live[i]))
-            release_instance(&view->live[i]);
-        else
-            view->live[count++] = view->live[i];
+        if (!is_idle(view, &s->instances[i]))
+            view->live[count++] = s->instances[i];
     }
     view->live_count = count;
+    view->idle = (struct instance_view){.claim = CLAIM_WAITING, .wait = &no_room};
+}
+
+struct job_view snapshot_listed_view(const struct snapshot *s)
+{
+    struct job_view view = s->view;
+
+    view.live = s->instances;
+    view.live_count = s->instance_count;
+    return view;
 }
 
 static void sum_up_tombstone(struct world *w, struct snapshot *s, struct tombstone_view *tomb)
@@ -535,7 +550,7 @@ struct snapshot *world_observe(struct world *w)
         view_instance(w, s, i);
     if (w->exists)
         view_pods(w, s);
-    leave_out_idle(view);
+    leave_out_idle(s);
     view_tombstones(w, s);
     return s;
 }
