@@ -12,7 +12,7 @@ from test_admission import Webhooks, job
 from test_page_floods import BOUND_BYTES, forget_peak, peak_bytes, small_quarantine  # noqa: F401
 from waiting import DEADLINE_S, until
 
-JOBS, INSTANCES = 300, 10_000
+JOBS, INSTANCES = 100, 10_000
 NO_LIMIT = ("--queue-max-waiting-instances", 0, "--queue-max-waiting-instances-per-namespace", 0)
 
 
