@@ -61,6 +61,8 @@ const struct kind KINDS[] = {
      "Running", NULL},
     {"deleted", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\"," WORKERS "}", PODS_RUN_FOR_EVER,
      USER_DELETES, "", NULL},
+    {"crowd", "{\"jobInstances\":10000,\"ipusPerJobInstance\":\"8\"," WORKERS "}", PODS_RUN_FOR_EVER,
+     USER_DELETES, "", NULL},
     {"replaced", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"8\"," WORKERS "}", PODS_SUCCEED,
      USER_DELETES_TWICE, "Completed", NULL},
     {"forced", "{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"," WORKERS "}", PODS_SUCCEED,
