@@ -36,7 +36,9 @@
 #define FORECAST_NONE UINT32_MAX   /* no such index */
 #define FORECAST_CONTROLLERS 64u   /* as bits of forecast_claim.eligible; more are not used */
 #define FORECAST_DEPTH_MAX 8u
-#define FORECAST_IPUS_MAX (1u << 20) /* of one controller; what is above is not used */
+#define FORECAST_DOMAINS_MAX 1024u      /* of one controller; more are not used */
+#define FORECAST_COUNTED_MAX (1u << 20) /* IPUs of a controller without places; more are not used */
+#define FORECAST_CLAIMS_MAX (1u << 23)  /* claims of one input */
 
 enum forecast_policy {
     FORECAST_STRICT,   /* nothing passes the first that could use the controller */
@@ -94,9 +96,8 @@ struct forecast_claim {
     uint32_t ns;       /* number of its namespace; FORECAST_NONE: without quota and share */
     uint32_t size;     /* IPUs: a power of two within a domain, or a multiple of whole domains */
     int32_t priority;
-    int64_t turn_s;   /* its creation, or when the latest instance of its job got IPUs, whichever is later */
+    int64_t turn_s;   /* since when it waits: its creation, or when the latest instance of its job got IPUs */
     uint64_t arrival; /* order within a second */
-    int64_t since_s;  /* waits since */
     int64_t bound_s;  /* must have released its IPUs so long after the start; FORECAST_UNKNOWN: no bound */
     struct forecast_quantiles run; /* of the time that it occupies IPUs */
     bool is_ready;                 /* false: its place and its IPUs are kept, but it does not start yet */

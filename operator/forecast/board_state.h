@@ -1,0 +1,54 @@
+/* What holds IPUs and who waits at one moment. */
+#pragma once
+
+#include "operator/forecast/line.h"
+#include "operator/forecast/occupancy.h"
+
+#define SLOT_RUNNING (1u << 31) /* in slot.source */
+
+/* What holds IPUs. */
+struct slot {
+    struct forecast_block block;
+    uint32_t controller, size, ns;
+    uint32_t source; /* number of its claim, or of its entry in `running` with SLOT_RUNNING;
+                          FORECAST_NONE: the slot is free */
+    uint32_t instance;
+    uint32_t key;    /* see occupancy.h */
+    int64_t bound_s; /* from the plan's now: what the key is a correction of; FORECAST_UNKNOWN: no bound */
+    int64_t hard_s;  /* likewise, by its deadline alone */
+    uint32_t end;    /* of the projection */
+    uint32_t next;   /* free slot */
+};
+
+struct board {
+    const struct forecast_input *input;
+    const struct line *line;
+    uint32_t now; /* seconds from the plan's now */
+    struct occupancy occupancy;
+    struct slot *slots;
+    uint32_t slot_count, slots_max, free_slot;
+    uint32_t *left;    /* per claim: its instances that wait in line */
+    uint32_t *started; /* per claim: its instances that got IPUs here */
+    uint32_t *ns_ipus; /* per namespace: IPUs in use */
+    /* Since board_begin(): */
+    uint64_t strict;    /* the controllers where nothing passes the first that waits */
+    uint64_t closed;    /* those of them where one waits */
+    uint64_t unsettled; /* the controllers where a claim that must wait gets a reservation, or closes it */
+    struct forecast_reservation *prior, *reserved; /* the latter of now, the former of before */
+    uint32_t prior_count, reserved_count;
+    uint32_t *log; /* slots that were filled, in order */
+    uint32_t log_count;
+    uint32_t *limits;      /* per controller and size: place_limit() */
+    uint8_t *limits_known; /* likewise */
+};
+
+/* The key of what starts and ends at these seconds from the plan's now. */
+uint32_t board_key(int64_t bound_s, int64_t start_s);
+/* Seconds from the plan's now as a time. */
+int64_t board_time(const struct board *b, int64_t since_now);
+uint32_t board_depth(const struct board *b); /* reservations per controller */
+uint32_t board_next_instance(const struct board *b, uint32_t claim);
+/* The reservation that the claim's next instance had; NULL: none. */
+const struct forecast_reservation *board_prior_of(const struct board *b, uint32_t claim);
+/* IPUs of this controller were taken, released or fenced. */
+void board_note_change(struct board *b, uint32_t controller);

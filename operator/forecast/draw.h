@@ -1,0 +1,15 @@
+/* Run times of scenarios. The same job draws the same number in the same scenario in every plan, so that
+ * expected starts do not shake. Pure. */
+#pragma once
+
+#include "operator/forecast/forecast.h"
+
+#define DRAW_SCENARIOS 40u
+#define DRAW_MEDIAN DRAW_SCENARIOS /* no scenario: the median of everything */
+#define DRAW_NEVER UINT32_MAX
+
+/* A span of at least a second. Between and beyond the quantiles as a log-normal that bends at the median;
+ * never above the bound. Without quantiles, from an eighth to all of the bound. DRAW_NEVER: nothing is known.
+ */
+uint32_t draw_span(const struct forecast_quantiles *q, int64_t bound_s, uint64_t uid, uint32_t instance,
+                   uint32_t scenario);

@@ -1,0 +1,233 @@
+#include "operator/forecast/line.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/forecast/claim.h"
+#include "operator/forecast/layout.h"
+#include "operator/forecast/place.h"
+#include "operator/forecast/shares.h"
+
+static bool is_guarded(const struct forecast_input *input, const struct forecast_claim *claim)
+{
+    return input->settings.guard_after_s != FORECAST_UNKNOWN &&
+           claim_age(claim, input->now_s) >= input->settings.guard_after_s;
+}
+
+/* ---- memory ---- */
+
+size_t line_lay_out(struct line *line, const struct forecast_input *input, void *memory)
+{
+    size_t used = 0, count = input->claim_count;
+
+    line->order = lay(memory, &used, count, sizeof(*line->order));
+    line->left = lay(memory, &used, count, sizeof(*line->left));
+    line->group_of = lay(memory, &used, count, sizeof(*line->group_of));
+    line->classes = lay(memory, &used, count, sizeof(*line->classes));
+    line->groups = lay(memory, &used, count, sizeof(*line->groups));
+    return used;
+}
+
+/* ---- order ---- */
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_classes(const struct forecast_input *input, const struct forecast_claim *a,
+                           const struct forecast_claim *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return is_guarded(input, b) - is_guarded(input, a);
+}
+
+static bool is_before(const struct forecast_input *input, uint32_t left, uint32_t right)
+{
+    const struct forecast_claim *a = &input->claims[left], *b = &input->claims[right];
+    int order = compare_classes(input, a, b);
+
+    if (!order)
+        order = compare_numbers(a->turn_s, b->turn_s);
+    if (!order)
+        order = a->arrival < b->arrival ? -1 : a->arrival > b->arrival;
+    if (!order)
+        order = a->uid < b->uid ? -1 : a->uid > b->uid;
+    return order ? order < 0 : a->instance < b->instance;
+}
+
+static uint32_t run_end(const struct forecast_input *input, const uint32_t *order, uint32_t at,
+                        uint32_t count)
+{
+    while (++at < count && !is_before(input, order[at], order[at - 1]))
+        ;
+    return at < count ? at : count;
+}
+
+/* Merges runs that are in turn already: a line that the caller keeps in turn takes one pass. */
+static void sort_by_turn(const struct forecast_input *input, uint32_t *order, uint32_t count)
+{
+    AUTO(mem) uint32_t *merged = mem_alloc(count * sizeof(*merged));
+
+    while (run_end(input, order, 0, count) < count) {
+        for (uint32_t at = 0, end; at < count; at = end) {
+            uint32_t mid = run_end(input, order, at, count), a = at, b = mid, out = at;
+
+            end = mid < count ? run_end(input, order, mid, count) : mid;
+            while (a < mid && b < end)
+                merged[out++] = is_before(input, order[b], order[a]) ? order[b++] : order[a++];
+            while (a < mid)
+                merged[out++] = order[a++];
+            memcpy(&order[at], &merged[at], (out - at) * sizeof(*order));
+        }
+    }
+}
+
+static void set_classes(struct line *line)
+{
+    const struct forecast_input *input = line->input;
+
+    for (uint32_t i = 0; i < line->count; i++) {
+        uint32_t claim = line->order[i], last = i ? line->order[i - 1] : claim;
+        bool is_next = compare_classes(input, &input->claims[last], &input->claims[claim]) != 0;
+        uint16_t class = i ? line->classes[last] : 0;
+
+        line->classes[claim] = (uint16_t)(is_next && class < UINT16_MAX ? class + 1 : class);
+    }
+}
+
+static void sort_by_shares(struct line *line)
+{
+    const struct forecast_input *input = line->input;
+    AUTO(mem) uint64_t *used = mem_alloc(input->namespace_count * sizeof(*used));
+
+    for (size_t i = 0; i < input->namespace_count; i++)
+        used[i] = input->namespaces[i].used_ipu_s;
+    for (uint32_t from = 0, end; from < line->count; from = end) {
+        for (end = from + 1;
+             end < line->count && line->classes[line->order[end]] == line->classes[line->order[from]];)
+            end++;
+        shares_sort(input, &line->order[from], end - from, used);
+    }
+}
+
+/* ---- groups ---- */
+
+static const struct forecast_namespace *namespace_of(const struct forecast_input *input, uint32_t ns)
+{
+    return ns < input->namespace_count ? &input->namespaces[ns] : NULL;
+}
+
+static void set_controllers(struct group *g, const struct forecast_input *input)
+{
+    bool is_known = true, is_predicted = true, has_order = false;
+
+    for (uint32_t c = 0; c < input->controller_count && c < FORECAST_CONTROLLERS; c++) {
+        const struct forecast_controller *it = &input->controllers[c];
+
+        if (!(g->eligible >> c & 1))
+            continue;
+        has_order = true;
+        is_known = is_known && it->is_usable;
+        if (!it->is_usable || !place_is_possible(it, g->size))
+            continue;
+        g->controllers |= (uint64_t)1 << c;
+        is_predicted = is_predicted && it->policy == FORECAST_PREDICTED;
+    }
+    g->is_predicted = is_predicted && g->controllers;
+    g->cause = (uint8_t)(!has_order ? FORECAST_NO_CONTROLLER
+                         : is_known ? FORECAST_TOO_LARGE
+                                    : FORECAST_UNAVAILABLE);
+}
+
+static void set_size_number(struct line *line, struct group *g)
+{
+    for (uint32_t i = 0; i < line->group_count; i++)
+        if (line->groups[i].controllers && line->groups[i].size == g->size) {
+            g->size_number = line->groups[i].size_number;
+            return;
+        }
+    g->size_number = line->size_count++;
+}
+
+static uint32_t group_hash(const struct group *g)
+{
+    uint64_t hash = (g->eligible ^ (uint64_t)g->size << 32 ^ g->ns) * 0x9e3779b97f4a7c15u;
+
+    return (uint32_t)(hash >> 32);
+}
+
+static bool is_same_group(const struct group *a, const struct group *b)
+{
+    return a->size == b->size && a->eligible == b->eligible && a->ns == b->ns;
+}
+
+static void set_groups(struct line *line)
+{
+    const struct forecast_input *input = line->input;
+    uint32_t size = 16, *slot;
+    AUTO(mem) uint32_t *table = NULL; /* group numbers plus one, at most half full */
+
+    while (size < 2 * line->count)
+        size *= 2;
+    table = mem_alloc(size * sizeof(*table));
+    for (uint32_t i = 0; i < line->count; i++) {
+        const struct forecast_claim *claim = &input->claims[line->order[i]];
+        const struct forecast_namespace *n = namespace_of(input, claim->ns);
+        struct group g = {.eligible = claim->eligible, .size = claim->size, .ns = FORECAST_NONE};
+
+        if (n && n->max_ipus)
+            g.ns = claim->ns;
+        for (uint32_t at = group_hash(&g);; at++) {
+            slot = &table[at & (size - 1)];
+            if (!*slot || is_same_group(&line->groups[*slot - 1], &g))
+                break;
+        }
+        if (!*slot) {
+            set_controllers(&g, input);
+            if (g.controllers)
+                set_size_number(line, &g);
+            line->groups[line->group_count++] = g;
+            *slot = line->group_count;
+        }
+        line->group_of[line->order[i]] = *slot - 1;
+    }
+}
+
+/* The first in turn of a namespace are in line, as many as its quota allows. */
+static void set_left(struct line *line)
+{
+    const struct forecast_input *input = line->input;
+    AUTO(mem) uint32_t *queued = mem_alloc(input->namespace_count * sizeof(*queued));
+
+    for (uint32_t i = 0; i < line->count; i++) {
+        const struct forecast_claim *claim = &input->claims[line->order[i]];
+        const struct forecast_namespace *n = namespace_of(input, claim->ns);
+        uint32_t left = claim->count;
+
+        if (n && n->max_queued && line->groups[line->group_of[line->order[i]]].controllers) {
+            if (left > n->max_queued - queued[claim->ns])
+                left = n->max_queued - queued[claim->ns];
+            queued[claim->ns] += left;
+        }
+        line->left[line->order[i]] = left;
+    }
+}
+
+void line_init(struct line *line, const struct forecast_input *input)
+{
+    assert(input->claim_count <= FORECAST_CLAIMS_MAX && input->namespace_count < FORECAST_CLAIMS_MAX);
+    line->input = input;
+    line->count = (uint32_t)input->claim_count;
+    line->group_count = line->size_count = 0;
+    for (uint32_t i = 0; i < line->count; i++)
+        line->order[i] = i;
+    sort_by_turn(input, line->order, line->count);
+    set_classes(line);
+    if (input->settings.has_shares)
+        sort_by_shares(line);
+    set_groups(line);
+    set_left(line);
+}

@@ -1,0 +1,231 @@
+#include "operator/forecast/picker.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "operator/forecast/claim.h"
+#include "operator/forecast/layout.h"
+
+#define NO_TICKET UINT64_MAX
+#define TURN_BITS 24
+#define CLAIM_BITS 24 /* FORECAST_CLAIMS_MAX */
+
+/* Where claims come again that have started an instance: behind all that wait now. */
+#define AGAIN (1u << (TURN_BITS - 1))
+
+size_t picker_lay_out(struct picker *p, const struct board *b, uint32_t claims_max, void *memory)
+{
+    size_t used = 0, all = b->input->claim_count, count = claims_max < all ? claims_max : all;
+
+    p->claims = lay(memory, &used, count, sizeof(*p->claims));
+    p->bounds = lay(memory, &used, count, sizeof(*p->bounds));
+    p->places = lay(memory, &used, all, sizeof(*p->places));
+    p->groups = lay(memory, &used, b->line->group_count, sizeof(*p->groups));
+    p->group_numbers = lay(memory, &used, b->line->group_count, sizeof(*p->group_numbers));
+    p->fresh = lay(memory, &used, 2 * count, sizeof(*p->fresh));
+    p->trees = lay(memory, &used, 2 * count, sizeof(*p->trees));
+    p->parked = lay(memory, &used, count, sizeof(*p->parked));
+    return used;
+}
+
+/* ---- building ---- */
+
+static uint64_t ticket_of(const struct line *line, uint32_t turn, uint32_t claim)
+{
+    return (uint64_t)line->classes[claim] << (TURN_BITS + CLAIM_BITS) | (uint64_t)turn << CLAIM_BITS | claim;
+}
+
+static uint32_t bound_of(const struct board *b, uint32_t claim)
+{
+    const struct group *g = &b->line->groups[b->line->group_of[claim]];
+    int64_t bound = claim_bound(&b->input->claims[claim], g->is_predicted);
+
+    return bound < UINT32_MAX ? (uint32_t)bound : UINT32_MAX;
+}
+
+/* One pass of a radix sort: stable, by one byte of the keys. */
+static void sort_by_byte(const uint32_t *from, uint32_t *to, uint32_t count, const uint32_t *keys,
+                         unsigned shift)
+{
+    uint32_t begins[257] = {0};
+
+    for (uint32_t i = 0; i < count; i++)
+        begins[(keys[from[i]] >> shift & 0xff) + 1]++;
+    for (uint32_t byte = 0; byte < 256; byte++)
+        begins[byte + 1] += begins[byte];
+    for (uint32_t i = 0; i < count; i++)
+        to[begins[keys[from[i]] >> shift & 0xff]++] = from[i];
+}
+
+/* `keys` is per claim of the input. */
+static void sort_claims(uint32_t *claims, uint32_t count, const uint32_t *keys, uint32_t *other)
+{
+    for (unsigned shift = 0; shift < 32; shift += 16) {
+        sort_by_byte(claims, other, count, keys, shift);
+        sort_by_byte(other, claims, count, keys, shift + 8);
+    }
+}
+
+static bool waits(const struct board *b, uint32_t claim)
+{
+    return b->left[claim] > 0 && b->line->groups[b->line->group_of[claim]].controllers;
+}
+
+static void collect(struct picker *p, const struct board *b, uint32_t claims_max, uint32_t *turns)
+{
+    p->count = 0;
+    for (uint32_t i = 0; i < b->line->count && p->count < claims_max; i++) {
+        uint32_t claim = b->line->order[i];
+
+        if (!waits(b, claim))
+            continue;
+        turns[claim] = p->count;
+        p->claims[p->count++] = claim;
+    }
+}
+
+static void set_groups(struct picker *p, const struct board *b, const uint32_t *turns)
+{
+    p->group_count = 0;
+    for (uint32_t first = 0, end; first < p->count; first = end) {
+        uint32_t group = b->line->group_of[p->claims[first]], count;
+        uint64_t *tree = &p->fresh[2 * (size_t)first];
+
+        for (end = first; end < p->count && b->line->group_of[p->claims[end]] == group; end++)
+            p->places[p->claims[end]] = end;
+        count = end - first;
+        p->group_numbers[group] = p->group_count;
+        p->groups[p->group_count++] = (struct picker_group){group, first, count};
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t claim = p->claims[first + i];
+
+            p->bounds[first + i] = bound_of(b, claim);
+            tree[count + i] = ticket_of(b->line, turns[claim], claim);
+        }
+        for (uint32_t i = count - 1; i > 0; i--)
+            tree[i] = tree[2 * i] < tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+    }
+}
+
+void picker_init(struct picker *p, const struct board *b, uint32_t claims_max)
+{
+    size_t all = b->input->claim_count;
+    AUTO(mem) uint32_t *keys = mem_alloc(all * sizeof(*keys));
+    AUTO(mem) uint32_t *turns = mem_alloc(all * sizeof(*turns));
+    AUTO(mem) uint32_t *other = mem_alloc(all * sizeof(*other));
+
+    memset(p->places, 0xff, all * sizeof(*p->places));
+    collect(p, b, claims_max, turns);
+    for (uint32_t i = 0; i < p->count; i++)
+        keys[p->claims[i]] = bound_of(b, p->claims[i]);
+    sort_claims(p->claims, p->count, keys, other);
+    for (uint32_t i = 0; i < p->count; i++)
+        keys[p->claims[i]] = b->line->group_of[p->claims[i]];
+    sort_claims(p->claims, p->count, keys, other);
+    set_groups(p, b, turns);
+    picker_restart(p);
+}
+
+void picker_restart(struct picker *p)
+{
+    memcpy(p->trees, p->fresh, 2 * (size_t)p->count * sizeof(*p->trees));
+    p->parked_count = 0;
+    p->last_turn = AGAIN;
+}
+
+/* ---- serving ---- */
+
+/* The first in turn of the `count` claims with the least bounds. */
+static uint64_t first_in_turn(const uint64_t *tree, uint32_t all, uint32_t count)
+{
+    uint64_t first = NO_TICKET;
+
+    if (count == all)
+        return tree[1];
+    for (uint32_t from = all, end = all + count; from < end; from /= 2, end /= 2) {
+        if (from & 1) {
+            first = tree[from] < first ? tree[from] : first;
+            from++;
+        }
+        if (end & 1) {
+            end--;
+            first = tree[end] < first ? tree[end] : first;
+        }
+    }
+    return first;
+}
+
+static uint32_t count_up_to(const uint32_t *bounds, uint32_t count, uint32_t bound)
+{
+    uint32_t from = 0;
+
+    while (from < count) {
+        uint32_t middle = from + (count - from) / 2;
+
+        if (bounds[middle] <= bound)
+            from = middle + 1;
+        else
+            count = middle;
+    }
+    return from;
+}
+
+static uint64_t pick_of_group(const struct picker *p, struct board *b, const struct picker_group *pg)
+{
+    const struct group *g = &b->line->groups[pg->group];
+    const uint64_t *tree = &p->trees[2 * (size_t)pg->first];
+    uint32_t limit, count = pg->count;
+
+    if (tree[1] == NO_TICKET || board_is_over_quota(b, g))
+        return NO_TICKET;
+    if (!board_asks_everybody(b, g)) {
+        limit = board_limit(b, g);
+        if (limit < KEY_NO_BOUND)
+            count = limit > b->now ? count_up_to(&p->bounds[pg->first], count, limit - b->now) : 0;
+    }
+    return first_in_turn(tree, pg->count, count);
+}
+
+static void set_ticket(struct picker *p, const struct board *b, uint32_t claim, uint64_t ticket)
+{
+    const struct picker_group *pg = &p->groups[p->group_numbers[b->line->group_of[claim]]];
+    uint64_t *tree = &p->trees[2 * (size_t)pg->first];
+    uint32_t at = pg->count + p->places[claim] - pg->first;
+
+    tree[at] = ticket;
+    for (at /= 2; at > 0; at /= 2)
+        tree[at] = tree[2 * at] < tree[2 * at + 1] ? tree[2 * at] : tree[2 * at + 1];
+}
+
+static uint32_t claim_of(uint64_t ticket)
+{
+    return (uint32_t)ticket & ((1u << CLAIM_BITS) - 1);
+}
+
+void picker_serve(struct picker *p, struct board *b)
+{
+    while (p->parked_count > 0) {
+        uint64_t ticket = p->parked[--p->parked_count];
+
+        set_ticket(p, b, claim_of(ticket), ticket);
+    }
+    for (;;) {
+        uint64_t first = NO_TICKET;
+        uint32_t claim;
+
+        for (uint32_t i = 0; i < p->group_count; i++) {
+            uint64_t ticket = pick_of_group(p, b, &p->groups[i]);
+
+            first = ticket < first ? ticket : first;
+        }
+        if (first == NO_TICKET)
+            return;
+        claim = claim_of(first);
+        if (!board_serve(b, claim)) {
+            p->parked[p->parked_count++] = first;
+            set_ticket(p, b, claim, NO_TICKET);
+        } else {
+            set_ticket(p, b, claim, b->left[claim] ? ticket_of(b->line, ++p->last_turn, claim) : NO_TICKET);
+        }
+    }
+}

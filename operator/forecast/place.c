@@ -1,0 +1,375 @@
+#include "operator/forecast/place.h"
+
+#include <string.h>
+
+/* Sizes within a domain are powers of two, larger ones whole domains. */
+static bool is_size(const struct room *r, uint32_t size, uint32_t *ret_domains)
+{
+    *ret_domains = size > r->ipus_per_domain ? size >> r->top : 0;
+    if (size <= r->ipus_per_domain)
+        return size > 0 && (size & (size - 1)) == 0;
+    return (size & (r->ipus_per_domain - 1)) == 0 && *ret_domains <= r->domain_count;
+}
+
+static unsigned order_of(uint32_t size)
+{
+    return (unsigned)__builtin_ctz(size);
+}
+
+static struct forecast_block part_of(uint32_t domain, unsigned start, uint32_t size)
+{
+    return (struct forecast_block){domain, 1, block_ipus(start, size)};
+}
+
+static struct forecast_block whole_domains(const struct room *r, uint32_t domain, uint32_t count)
+{
+    return (struct forecast_block){domain, count, block_ipus(0, r->ipus_per_domain)};
+}
+
+bool place_is_possible(const struct forecast_controller *c, uint32_t size)
+{
+    uint32_t ipus = c->ipus_per_domain >= DOMAIN_IPUS ? DOMAIN_IPUS : c->ipus_per_domain | 1;
+    struct room r = {.top = (uint32_t)(31 - __builtin_clz(ipus)), .domain_count = c->domain_count};
+    uint32_t domains, run = 0;
+
+    if (!c->is_placed)
+        return size > 0 && size <= c->total_ipus;
+    r.ipus_per_domain = 1u << r.top;
+    if (!is_size(&r, size, &domains))
+        return false;
+    for (uint32_t d = 0; d < r.domain_count && d < FORECAST_DOMAINS_MAX; d++) {
+        uint64_t ipus_here = c->domains[d] & block_ipus(0, r.ipus_per_domain);
+
+        if (domains == 0 && blocks_within(ipus_here, order_of(size)))
+            return true;
+        run = ipus_here == block_ipus(0, r.ipus_per_domain) ? run + 1 : 0;
+        if (domains > 0 && run >= domains)
+            return true;
+    }
+    return false;
+}
+
+/* ---- now ---- */
+
+/* The free IPUs of a domain that a claim with this end may use. */
+static uint64_t allowed_ipus(const struct occupancy *o, const struct room *r, uint32_t d, uint32_t end,
+                             bool with_open)
+{
+    uint64_t ipus = o->free[r->first + d];
+
+    if (!(ipus & o->fenced[r->first + d]))
+        return ipus;
+    for (uint32_t i = 0; i < r->fence_count; i++) {
+        const struct fence *f = &r->fences[i];
+
+        if (d - f->block.domain < f->block.domain_count &&
+            (f->limit == KEY_GONE ? !with_open : end > f->limit))
+            ipus &= ~f->block.ipus;
+    }
+    return ipus;
+}
+
+struct search {
+    const struct occupancy *o;
+    const struct room *r;
+    uint32_t size, end;
+    bool with_open;
+    const uint64_t *lone[DOMAIN_ORDERS]; /* as in the occupancy, with what the claim may use of fences */
+    uint64_t own[DOMAIN_ORDERS][DOMAINS_WORDS_MAX];
+};
+
+static void search_begin(struct search *s, const struct occupancy *o, uint32_t room)
+{
+    const struct room *r = s->r = &o->rooms[room];
+    bool is_own = false;
+
+    s->o = o;
+    for (unsigned order = 0; order < DOMAIN_ORDERS; order++)
+        s->lone[order] = lone_set(o, room, order);
+    for (uint32_t i = 0; i < r->fence_count; i++) {
+        const struct fence *f = &r->fences[i];
+
+        if (f->limit == KEY_GONE ? !s->with_open : s->end > f->limit)
+            continue;
+        if (!is_own)
+            memcpy(s->own, s->lone[0], sizeof(s->own));
+        is_own = true;
+        for (uint32_t d = f->block.domain; d < f->block.domain + f->block.domain_count; d++) {
+            uint64_t ipus = allowed_ipus(o, r, d, s->end, s->with_open), bit = (uint64_t)1 << d % 64;
+
+            for (unsigned order = 0; order <= r->top; order++) {
+                uint64_t *word = &s->own[order][d / 64];
+
+                *word = lone_blocks_within(ipus, order) ? *word | bit : *word & ~bit;
+            }
+        }
+    }
+    for (unsigned order = 0; is_own && order < DOMAIN_ORDERS; order++)
+        s->lone[order] = s->own[order];
+}
+
+/* By how much the claim keeps the domain in use longer; more for a domain without a known end. */
+static uint32_t lengthens(const struct search *s, uint32_t d)
+{
+    uint32_t latest = s->o->keys[(s->r->first + d) * DOMAIN_BLOCKS + (DOMAIN_IPUS >> s->r->top)];
+
+    return s->end > latest ? s->end - latest : 0;
+}
+
+static bool find_in_part(const struct search *s, unsigned order, struct forecast_block *ret)
+{
+    uint32_t best = 0, best_longer = 0, best_free = 0;
+    bool found = false;
+
+    for (uint32_t w = 0; w < s->r->words; w++)
+        for (uint64_t left = s->lone[order][w]; left; left &= left - 1) {
+            uint32_t d = w * 64 + (uint32_t)__builtin_ctzll(left), longer = lengthens(s, d);
+            uint32_t free = (uint32_t)__builtin_popcountll(s->o->free[s->r->first + d]);
+
+            if (found && (longer != best_longer ? longer > best_longer : free >= best_free))
+                continue;
+            best = d;
+            best_longer = longer;
+            best_free = free;
+            found = true;
+        }
+    if (found) {
+        uint64_t blocks = lone_blocks_within(allowed_ipus(s->o, s->r, best, s->end, s->with_open), order);
+
+        *ret = part_of(best, (unsigned)__builtin_ctzll(blocks), s->size);
+    }
+    return found;
+}
+
+/* The begin of the shortest run of free domains that is long enough. */
+static bool find_run(const struct search *s, uint32_t count, uint32_t *ret)
+{
+    const uint64_t *free = s->lone[s->r->top];
+    uint32_t best = UINT32_MAX, run = 0;
+
+    for (uint32_t d = 0; d <= s->r->domain_count; d++) {
+        if (d < s->r->domain_count && free[d / 64] == 0 && run == 0) {
+            d |= 63; /* the next word */
+            continue;
+        }
+        if (d < s->r->domain_count && free[d / 64] >> d % 64 & 1) {
+            run++;
+            continue;
+        }
+        if (run >= count && run < best) {
+            best = run;
+            *ret = d - run;
+        }
+        run = 0;
+    }
+    return best != UINT32_MAX;
+}
+
+static bool find_block(struct search *s, const struct occupancy *o, uint32_t room, uint32_t domains,
+                       struct forecast_block *ret)
+{
+    uint32_t first;
+
+    search_begin(s, o, room);
+    for (unsigned order = domains ? s->r->top : order_of(s->size); order < s->r->top; order++)
+        if (find_in_part(s, order, ret))
+            return true;
+    if (!find_run(s, domains ? domains : 1, &first))
+        return false;
+    *ret = domains ? whole_domains(s->r, first, domains) : part_of(first, 0, s->size);
+    return true;
+}
+
+bool place_find(const struct occupancy *o, uint32_t room, uint32_t size, uint32_t end,
+                struct forecast_block *ret)
+{
+    const struct room *r = &o->rooms[room];
+    struct search s;
+    uint32_t domains;
+    bool has_open = false;
+
+    if (r->free_ipus < size)
+        return false;
+    if (!r->is_placed) {
+        *ret = (struct forecast_block){0};
+        return true;
+    }
+    if (!is_size(r, size, &domains))
+        return false;
+    s.size = size;
+    s.end = end;
+    s.with_open = false;
+    if (find_block(&s, o, room, domains, ret))
+        return true;
+    for (uint32_t i = 0; i < r->fence_count; i++)
+        has_open = has_open || r->fences[i].limit == KEY_GONE;
+    s.with_open = true;
+    return has_open && find_block(&s, o, room, domains, ret);
+}
+
+uint32_t place_limit(const struct occupancy *o, uint32_t room, uint32_t size)
+{
+    const struct room *r = &o->rooms[room];
+    struct forecast_block block;
+    uint32_t limit = 0;
+
+    if (place_find(o, room, size, KEY_GONE - 1, &block))
+        return KEY_GONE;
+    for (uint32_t i = 0; i < r->fence_count; i++)
+        if (r->fences[i].limit != KEY_GONE && r->fences[i].limit > limit &&
+            place_find(o, room, size, r->fences[i].limit, &block))
+            limit = r->fences[i].limit;
+    return limit;
+}
+
+bool place_is_free(const struct occupancy *o, uint32_t room, uint32_t size)
+{
+    const struct room *r = &o->rooms[room];
+    uint64_t whole = block_ipus(0, r->ipus_per_domain);
+    uint32_t domains, run = 0;
+
+    if (r->free_ipus < size || !r->is_placed || !is_size(r, size, &domains))
+        return !r->is_placed && r->free_ipus >= size;
+    for (uint32_t d = r->first; d < r->first + r->domain_count; d++) {
+        run = o->free[d] == whole ? run + 1 : 0;
+        if (domains ? run >= domains : blocks_within(o->free[d], order_of(size)) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- later ---- */
+
+uint32_t place_free_ipus(const struct occupancy *o, uint32_t room, const struct forecast_block *block)
+{
+    uint32_t free = 0, first = o->rooms[room].first + block->domain;
+
+    for (uint32_t d = first; d < first + block->domain_count; d++)
+        free += (uint32_t)__builtin_popcountll(o->free[d] & block->ipus);
+    return free;
+}
+
+/* A key no less than the ends of the claims that earlier fences keep these IPUs of domain d for. */
+static uint32_t after_fences(const struct room *r, uint32_t d, uint64_t ipus, uint32_t key)
+{
+    for (uint32_t i = 0; i < r->fence_count; i++) {
+        const struct fence *f = &r->fences[i];
+
+        if (f->block.ipus & ipus && d - f->block.domain < f->block.domain_count && f->until > key)
+            key = f->until;
+    }
+    return key;
+}
+
+static uint32_t part_key(const struct occupancy *o, const struct room *r, uint32_t d, uint32_t number,
+                         unsigned order)
+{
+    uint32_t key = o->keys[(r->first + d) * DOMAIN_BLOCKS + number];
+
+    if (!o->fenced[r->first + d] || key == KEY_GONE)
+        return key;
+    return after_fences(r, d, block_ipus((number - (DOMAIN_IPUS >> order)) << order, 1u << order), key);
+}
+
+bool place_is_valid(const struct occupancy *o, uint32_t room, const struct forecast_block *block,
+                    uint32_t size)
+{
+    const struct room *r = &o->rooms[room];
+    uint32_t domains, start = block->ipus ? (uint32_t)__builtin_ctzll(block->ipus) : 0;
+
+    if (!r->is_placed || !is_size(r, size, &domains) || block->domain >= r->domain_count)
+        return false;
+    if (domains)
+        return block->domain_count == domains && domains <= r->domain_count - block->domain &&
+               block->ipus == block_ipus(0, r->ipus_per_domain);
+    return block->domain_count == 1 && start % size == 0 && block->ipus == block_ipus(start, size);
+}
+
+uint32_t place_key(const struct occupancy *o, uint32_t room, const struct forecast_block *block)
+{
+    const struct room *r = &o->rooms[room];
+    unsigned order = order_of((uint32_t)__builtin_popcountll(block->ipus));
+    uint32_t number = (DOMAIN_IPUS + (uint32_t)__builtin_ctzll(block->ipus)) >> order, key = 0;
+
+    for (uint32_t d = block->domain; d < block->domain + block->domain_count; d++) {
+        uint32_t here = part_key(o, r, d, number, order);
+
+        key = here > key ? here : key;
+    }
+    return key;
+}
+
+struct choice {
+    struct forecast_block block;
+    uint32_t key, free;
+};
+
+static void consider(const struct occupancy *o, uint32_t room, struct forecast_block block, uint32_t key,
+                     struct choice *best)
+{
+    uint32_t free;
+
+    if (key == KEY_GONE || key > best->key)
+        return;
+    free = place_free_ipus(o, room, &block);
+    if (key < best->key || free < best->free)
+        *best = (struct choice){block, key, free};
+}
+
+static void consider_parts(const struct occupancy *o, uint32_t room, unsigned order, struct choice *best)
+{
+    const struct room *r = &o->rooms[room];
+    const uint32_t *lowest = &o->lowest[order * o->domain_count + r->first];
+    uint32_t first = DOMAIN_IPUS >> order;
+
+    for (uint32_t d = 0; d < r->domain_count; d++) {
+        if (lowest[d] > best->key || lowest[d] == KEY_GONE)
+            continue;
+        for (uint32_t b = first; b < 2 * first; b++) {
+            uint32_t key = part_key(o, r, d, b, order);
+
+            if (key <= best->key)
+                consider(o, room, part_of(d, (b - first) << order, 1u << order), key, best);
+        }
+    }
+}
+
+/* The greatest key of each run of `count` domains takes one pass: it is the greater one of what is left of
+ * one piece of `count` domains and of the begin of the next one. */
+static void consider_runs(const struct occupancy *o, uint32_t room, uint32_t count, struct choice *best)
+{
+    const struct room *r = &o->rooms[room];
+    uint32_t begins[FORECAST_DOMAINS_MAX], rests[FORECAST_DOMAINS_MAX];
+
+    for (uint32_t d = 0; d < r->domain_count; d++) {
+        begins[d] = rests[d] = part_key(o, r, d, DOMAIN_IPUS >> r->top, r->top);
+        if (d % count != 0 && begins[d - 1] > begins[d])
+            begins[d] = begins[d - 1];
+    }
+    for (uint32_t d = r->domain_count - 1; d-- > 0;)
+        if (d % count != count - 1 && rests[d + 1] > rests[d])
+            rests[d] = rests[d + 1];
+    for (uint32_t d = 0; d + count <= r->domain_count; d++) {
+        uint32_t begin = begins[d + count - 1];
+
+        consider(o, room, whole_domains(r, d, count), begin > rests[d] ? begin : rests[d], best);
+    }
+}
+
+bool place_earliest(const struct occupancy *o, uint32_t room, uint32_t size, struct forecast_block *ret,
+                    uint32_t *ret_key)
+{
+    const struct room *r = &o->rooms[room];
+    struct choice best = {.key = KEY_GONE};
+    uint32_t domains;
+
+    if (!r->is_placed || !is_size(r, size, &domains))
+        return false;
+    if (domains)
+        consider_runs(o, room, domains, &best);
+    else
+        consider_parts(o, room, order_of(size), &best);
+    *ret = best.block;
+    *ret_key = best.key;
+    return best.key != KEY_GONE;
+}

@@ -1,0 +1,29 @@
+/* Where a claim starts, and which block is kept for one that must wait. Pure: it looks, and takes nothing. */
+#pragma once
+
+#include "operator/forecast/occupancy.h"
+
+/* Whether the room could ever hold it with the IPUs that exist. */
+bool place_is_possible(const struct forecast_controller *controller, uint32_t size);
+/* Whether an aligned block of it is free, kept for a claim or not. */
+bool place_is_free(const struct occupancy *o, uint32_t room, uint32_t size);
+
+/* The place for a claim that ends at this key. Blocks that are kept for others are passed over unless it ends
+ * before they begin; a block that is kept but open comes after all others. Cut from the smallest free block;
+ * then from a domain that it does not keep in use longer, or least; from the fuller domain; the lowest one.
+ * A wholly free domain is taken from the begin of the shortest run of such domains. */
+bool place_find(const struct occupancy *o, uint32_t room, uint32_t size, uint32_t end,
+                struct forecast_block *ret);
+/* Who ends by the result finds a place; 0: nobody, KEY_GONE: everybody. */
+uint32_t place_limit(const struct occupancy *o, uint32_t room, uint32_t size);
+
+/* The block that is free earliest; of equal ones the one with the fewest free IPUs, then the lowest. Blocks
+ * of earlier fences are free when their claims have ended. False if none will ever be free. */
+bool place_earliest(const struct occupancy *o, uint32_t room, uint32_t size, struct forecast_block *ret,
+                    uint32_t *ret_key);
+/* Whether a claim of this size can have this block. */
+bool place_is_valid(const struct occupancy *o, uint32_t room, const struct forecast_block *block,
+                    uint32_t size);
+/* The key of this block, by the same rule. */
+uint32_t place_key(const struct occupancy *o, uint32_t room, const struct forecast_block *block);
+uint32_t place_free_ipus(const struct occupancy *o, uint32_t room, const struct forecast_block *block);

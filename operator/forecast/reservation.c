@@ -1,0 +1,144 @@
+#include "operator/forecast/reservation.h"
+
+#include "operator/forecast/claim.h"
+#include "operator/forecast/place.h"
+
+/* A block that a claim could reserve, and when it is free. */
+struct offer {
+    struct forecast_block block;
+    uint32_t controller, key, free;
+};
+
+static bool is_better(const struct offer *a, const struct offer *b)
+{
+    return a->key != b->key ? a->key < b->key : a->free < b->free;
+}
+
+/* Of the controllers where it could still reserve. Without places there is no block and no time. */
+static bool find_earliest(const struct board *b, const struct group *g, struct offer *best)
+{
+    struct offer it;
+    bool found = false;
+
+    for (uint64_t left = g->controllers & b->unsettled; left; left &= left - 1) {
+        it = (struct offer){.controller = (uint32_t)__builtin_ctzll(left), .key = KEY_GONE};
+        if (place_earliest(&b->occupancy, it.controller, g->size, &it.block, &it.key))
+            it.free = place_free_ipus(&b->occupancy, it.controller, &it.block);
+        else if (b->occupancy.rooms[it.controller].is_placed)
+            continue;
+        if (!found || is_better(&it, best))
+            *best = it;
+        found = true;
+    }
+    return found;
+}
+
+/* It keeps the block that it had, so that the machine does not drain one block after the other and fill none;
+ * unless another is free earlier by more than a minute and 5 %. */
+static void prefer_prior(const struct board *b, const struct group *g,
+                         const struct forecast_reservation *prior, struct offer *best)
+{
+    uint32_t c = prior->controller, key;
+
+    if (c >= b->occupancy.room_count || !(g->controllers & b->unsettled & (uint64_t)1 << c) ||
+        !place_is_valid(&b->occupancy, c, &prior->block, g->size))
+        return;
+    key = place_key(&b->occupancy, c, &prior->block);
+    if (key == KEY_GONE || (key >= KEY_NO_BOUND && best->key < KEY_NO_BOUND))
+        return;
+    if (key < KEY_NO_BOUND && key - best->key > (key - b->now < 1200 ? 60 : (key - b->now) / 20))
+        return;
+    *best = (struct offer){prior->block, c, key, 0};
+}
+
+static const struct slot *occupant(const struct board *b, uint32_t c, uint32_t d, uint32_t ipu)
+{
+    uint32_t at = b->occupancy.slots[(b->occupancy.rooms[c].first + d) * DOMAIN_IPUS + ipu];
+
+    return at == FORECAST_NONE ? NULL : &b->slots[at];
+}
+
+/* Whether somebody else than the claim's namespace keeps the block from having a time. */
+static bool is_held_by_others(const struct board *b, const struct offer *o, uint32_t ns)
+{
+    for (uint32_t d = o->block.domain; d < o->block.domain + o->block.domain_count; d++)
+        for (uint64_t left = o->block.ipus; left; left &= left - 1) {
+            const struct slot *s = occupant(b, o->controller, d, (uint32_t)__builtin_ctzll(left));
+
+            if (s && s->key >= KEY_NO_BOUND && (s->ns != ns || ns == FORECAST_NONE))
+                return true;
+        }
+    return false;
+}
+
+/* See the rules in forecast.h. */
+static void set_limits(const struct board *b, const struct forecast_claim *claim, const struct offer *o,
+                       struct forecast_reservation *r)
+{
+    const struct forecast_settings *settings = &b->input->settings;
+    int64_t now_s = board_time(b, b->now), late;
+
+    if (o->key < KEY_NO_BOUND) {
+        r->start_s = board_time(b, o->key);
+        if (r->promise_s == FORECAST_UNKNOWN)
+            r->promise_s = r->start_s;
+        r->is_closed = !__builtin_sub_overflow(now_s, r->promise_s, &late) && late >= settings->max_slide_s;
+    } else {
+        r->start_s = FORECAST_UNKNOWN;
+        r->is_closed =
+            claim_age(claim, now_s) >= settings->close_after_s && is_held_by_others(b, o, claim->ns);
+        r->is_open = !r->is_closed;
+    }
+}
+
+/* The key at which a claim has ended that starts at this one. */
+static uint32_t until_of(const struct board *b, const struct forecast_claim *claim, const struct offer *o)
+{
+    int64_t span = claim_bound(claim, b->input->controllers[o->controller].policy == FORECAST_PREDICTED);
+
+    if (o->key >= KEY_NO_BOUND || span == FORECAST_UNKNOWN ||
+        __builtin_add_overflow(span, (int64_t)o->key, &span))
+        span = FORECAST_UNKNOWN;
+    return board_key(span, b->now);
+}
+
+/* Keeps the block from all who are served later. */
+static void fence_off(struct board *b, const struct forecast_claim *claim, const struct offer *o,
+                      const struct forecast_reservation *r)
+{
+    uint32_t limit = r->is_closed ? 0 : r->is_open ? KEY_GONE : o->key;
+
+    occupancy_fence(&b->occupancy, o->controller, &(struct fence){o->block, limit, until_of(b, claim, o)});
+    board_note_change(b, o->controller);
+    if (b->occupancy.rooms[o->controller].fence_count >= board_depth(b))
+        b->unsettled &= ~((uint64_t)1 << o->controller);
+}
+
+void reservation_make(struct board *b, const struct group *g, uint32_t claim)
+{
+    const struct forecast_claim *it = &b->input->claims[claim];
+    const struct forecast_reservation *prior = board_prior_of(b, claim);
+    struct forecast_reservation *r = &b->reserved[b->reserved_count];
+    struct offer best = {.key = KEY_GONE};
+
+    if (!find_earliest(b, g, &best))
+        return;
+    if (prior && best.key != KEY_GONE)
+        prefer_prior(b, g, prior, &best);
+    *r = (struct forecast_reservation){.uid = it->uid,
+                                       .instance = board_next_instance(b, claim),
+                                       .controller = best.controller,
+                                       .block = best.block,
+                                       .start_s = FORECAST_UNKNOWN,
+                                       .promise_s = prior ? prior->promise_s : FORECAST_UNKNOWN,
+                                       .claim = claim};
+    if (best.key != KEY_GONE)
+        set_limits(b, it, &best, r);
+    b->reserved_count++;
+    if (b->strict >> best.controller & 1) {
+        r->is_closed = true;
+        r->is_open = false;
+    } else {
+        fence_off(b, it, &best, r);
+    }
+}

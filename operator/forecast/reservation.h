@@ -1,0 +1,7 @@
+/* Which block is kept for a claim that must wait, from when, and who else may start in it. Pure. */
+#pragma once
+
+#include "operator/forecast/board_state.h"
+
+/* Makes a reservation for the claim's next instance, if one of its controllers has one to give. */
+void reservation_make(struct board *b, const struct group *g, uint32_t claim);
