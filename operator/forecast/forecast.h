@@ -37,7 +37,7 @@
 #define FORECAST_CONTROLLERS 64u   /* as bits of forecast_claim.eligible; more are not used */
 #define FORECAST_DEPTH_MAX 8u
 #define FORECAST_DOMAINS_MAX 1024u      /* of one controller; more are not used */
-#define FORECAST_COUNTED_MAX (1u << 20) /* IPUs of a controller without places; more are not used */
+#define FORECAST_COUNTED_MAX 65536u       /* IPUs of a controller without places; more are not used */
 #define FORECAST_CLAIMS_MAX (1u << 23)  /* claims of one input */
 
 enum forecast_policy {

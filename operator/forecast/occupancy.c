@@ -56,6 +56,7 @@ size_t occupancy_lay_out(struct occupancy *o, const struct forecast_input *input
     o->fenced = lay(memory, &used, count, sizeof(*o->fenced));
     o->keys = lay(memory, &used, count * DOMAIN_BLOCKS, sizeof(*o->keys));
     o->lowest = lay(memory, &used, count * DOMAIN_ORDERS, sizeof(*o->lowest));
+    o->least = lay(memory, &used, o->room_count * DOMAIN_ORDERS, sizeof(*o->least));
     o->slots = lay(memory, &used, count * DOMAIN_IPUS, sizeof(*o->slots));
     o->lone = lay(memory, &used, o->room_count * DOMAIN_ORDERS * DOMAINS_WORDS_MAX, sizeof(*o->lone));
     return used;
@@ -63,13 +64,12 @@ size_t occupancy_lay_out(struct occupancy *o, const struct forecast_input *input
 
 /* ---- indexes ---- */
 
-static void index_free(struct occupancy *o, uint32_t room, uint32_t d)
+void lone_mark(uint64_t *sets, uint32_t local, unsigned top, uint64_t ipus)
 {
-    uint32_t local = d - o->rooms[room].first;
-    uint64_t bit = (uint64_t)1 << local % 64, ipus = o->free[d] & ~o->fenced[d];
+    uint64_t bit = (uint64_t)1 << local % 64;
 
-    for (unsigned order = 0; order <= o->rooms[room].top; order++) {
-        uint64_t *word = &lone_set(o, room, order)[local / 64];
+    for (unsigned order = 0; order <= top; order++) {
+        uint64_t *word = &sets[order * DOMAINS_WORDS_MAX + local / 64];
         uint64_t pairs = order + 1 < DOMAIN_ORDERS ? ipus & ipus >> (1u << order) & ALIGNED[order + 1] : 0;
 
         *word = ipus & ~(pairs | pairs << (1u << order)) ? *word | bit : *word & ~bit;
@@ -77,9 +77,14 @@ static void index_free(struct occupancy *o, uint32_t room, uint32_t d)
     }
 }
 
-static void index_keys(struct occupancy *o, uint32_t d)
+static void index_free(struct occupancy *o, uint32_t room, uint32_t d)
 {
-    uint32_t *keys = &o->keys[d * DOMAIN_BLOCKS], *lowest = &o->lowest[d];
+    lone_mark(lone_set(o, room, 0), d - o->rooms[room].first, o->rooms[room].top, o->free[d] & ~o->fenced[d]);
+}
+
+static void index_keys(struct occupancy *o, uint32_t room, uint32_t d)
+{
+    uint32_t *keys = &o->keys[d * DOMAIN_BLOCKS], *lowest = &o->lowest[d], *known;
 
     for (unsigned order = 0; order < DOMAIN_ORDERS; order++) {
         uint32_t first = DOMAIN_IPUS >> order, least = KEY_GONE;
@@ -89,8 +94,23 @@ static void index_keys(struct occupancy *o, uint32_t d)
                 keys[b] = keys[2 * b] > keys[2 * b + 1] ? keys[2 * b] : keys[2 * b + 1];
         for (uint32_t b = first; b < 2 * first; b++)
             least = keys[b] < least ? keys[b] : least;
+        known = &o->least[room * DOMAIN_ORDERS + order];
+        *known = least < *known ? least : *known;
         lowest[order * o->domain_count] = least;
     }
+}
+
+bool occupancy_may_have(struct occupancy *o, uint32_t room, unsigned order, uint32_t latest)
+{
+    uint32_t *known = &o->least[room * DOMAIN_ORDERS + order], least = KEY_GONE;
+    const uint32_t *lowest = &o->lowest[order * o->domain_count + o->rooms[room].first];
+
+    if (*known > latest)
+        return false;
+    for (uint32_t d = 0; d < o->rooms[room].domain_count; d++)
+        least = lowest[d] < least ? lowest[d] : least;
+    *known = least;
+    return least <= latest;
 }
 
 static void fill(uint32_t *ipus, uint64_t which, uint32_t with)
@@ -101,10 +121,17 @@ static void fill(uint32_t *ipus, uint64_t which, uint32_t with)
 
 /* ---- changes ---- */
 
+static uint32_t is_whole(const struct occupancy *o, uint32_t room, uint32_t d)
+{
+    return o->free[d] == block_ipus(0, o->rooms[room].ipus_per_domain);
+}
+
 void occupancy_init(struct occupancy *o, const struct forecast_input *input)
 {
     uint32_t d = 0;
 
+    memset(o->least, 0xff, o->room_count * DOMAIN_ORDERS * sizeof(*o->least));
+    memset(o->lowest, 0xff, o->domain_count * DOMAIN_ORDERS * sizeof(*o->lowest));
     memset(o->lone, 0, o->room_count * DOMAIN_ORDERS * DOMAINS_WORDS_MAX * sizeof(*o->lone));
     for (uint32_t c = 0; c < o->room_count; c++) {
         const struct forecast_controller *from = &input->controllers[c];
@@ -124,6 +151,7 @@ void occupancy_init(struct occupancy *o, const struct forecast_input *input)
             o->free[d] = o->usable[d];
             o->fenced[d] = 0;
             o->rooms[c].free_ipus += (uint32_t)__builtin_popcountll(o->free[d]);
+            o->rooms[c].whole_free += is_whole(o, c, d);
             memset(&o->slots[d * DOMAIN_IPUS], 0xff, DOMAIN_IPUS * sizeof(*o->slots));
             fill(&o->keys[d * DOMAIN_BLOCKS + DOMAIN_IPUS], ~o->usable[d], KEY_GONE);
             fill(&o->keys[d * DOMAIN_BLOCKS + DOMAIN_IPUS], o->usable[d], KEY_FREE);
@@ -135,7 +163,7 @@ void occupancy_index(struct occupancy *o)
 {
     for (uint32_t c = 0; c < o->room_count; c++)
         for (uint32_t d = o->rooms[c].first; d < o->rooms[c].first + o->rooms[c].domain_count; d++) {
-            index_keys(o, d);
+            index_keys(o, c, d);
             index_free(o, c, d);
         }
 }
@@ -153,6 +181,7 @@ void occupancy_occupy(struct occupancy *o, uint32_t room, const struct forecast_
     for (uint32_t d = first; d < first + block->domain_count; d++) {
         uint64_t ipus = block->ipus & o->usable[d], twice = ipus & ~o->free[d];
 
+        o->rooms[room].whole_free -= is_whole(o, room, d) && ipus;
         o->usable[d] &= ~twice;
         o->free[d] &= ~ipus;
         o->rooms[room].free_ipus -= (uint32_t)__builtin_popcountll(ipus & ~twice);
@@ -177,7 +206,7 @@ void occupancy_take(struct occupancy *o, uint32_t room, const struct forecast_bl
 
     occupancy_occupy(o, room, block, key, slot);
     for (uint32_t d = first; d < first + block->domain_count; d++) {
-        index_keys(o, d);
+        index_keys(o, room, d);
         index_free(o, room, d);
     }
 }
@@ -189,11 +218,13 @@ void occupancy_release(struct occupancy *o, uint32_t room, const struct forecast
     for (uint32_t d = first; d < first + block->domain_count; d++) {
         uint64_t ipus = block->ipus & o->usable[d];
 
+        o->rooms[room].whole_free -= is_whole(o, room, d);
         o->free[d] |= ipus;
+        o->rooms[room].whole_free += is_whole(o, room, d);
         o->rooms[room].free_ipus += (uint32_t)__builtin_popcountll(ipus);
         fill(&o->keys[d * DOMAIN_BLOCKS + DOMAIN_IPUS], ipus, KEY_FREE);
         fill(&o->slots[d * DOMAIN_IPUS], ipus, FORECAST_NONE);
-        index_keys(o, d);
+        index_keys(o, room, d);
         index_free(o, room, d);
     }
 }
@@ -204,7 +235,7 @@ void occupancy_set_key(struct occupancy *o, uint32_t room, const struct forecast
 
     for (uint32_t d = first; d < first + block->domain_count; d++) {
         fill(&o->keys[d * DOMAIN_BLOCKS + DOMAIN_IPUS], block->ipus & o->usable[d], key);
-        index_keys(o, d);
+        index_keys(o, room, d);
     }
 }
 
@@ -216,7 +247,8 @@ void occupancy_fence(struct occupancy *o, uint32_t room, const struct fence *fen
     r->fences[r->fence_count++] = *fence;
     for (uint32_t d = first; d < first + fence->block.domain_count; d++) {
         o->fenced[d] |= fence->block.ipus;
-        index_free(o, room, d);
+        if (o->free[d] & fence->block.ipus)
+            index_free(o, room, d);
     }
 }
 
@@ -228,8 +260,11 @@ void occupancy_clear_fences(struct occupancy *o, uint32_t room)
         uint32_t first = first_domain(o, room, &r->fences[i].block);
 
         for (uint32_t d = first; d < first + r->fences[i].block.domain_count; d++) {
+            bool hides = o->free[d] & o->fenced[d];
+
             o->fenced[d] = 0; /* the other fences here are cleared as well */
-            index_free(o, room, d);
+            if (hides)
+                index_free(o, room, d);
         }
     }
     r->fence_count = 0;

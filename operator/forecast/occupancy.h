@@ -28,7 +28,7 @@ struct room {
     bool is_placed;
     uint32_t first, domain_count, words; /* its domains among all; 64-bit words of a set of them */
     uint32_t ipus_per_domain, top;       /* the latter is the order of a whole domain */
-    uint32_t free_ipus;
+    uint32_t free_ipus, whole_free;      /* the latter counts domains */
     int64_t
         counted; /* without places: IPUs that exist and are not in use; less than 0 if the list is wrong */
     uint32_t fence_count;
@@ -42,6 +42,7 @@ struct occupancy {
     uint64_t *usable, *free, *fenced;
     uint32_t *keys;   /* DOMAIN_BLOCKS each: the greatest key of the block's IPUs */
     uint32_t *lowest; /* DOMAIN_ORDERS each: the least key of its blocks of that order */
+    uint32_t *least;  /* per room and order: not more than the least of all domains */
     uint32_t *slots;  /* DOMAIN_IPUS each: number of the occupant */
     /* Per room and order: the domains with a free block of that order outside fences that is not part of a
      * larger free one. DOMAINS_WORDS_MAX words each. */
@@ -66,6 +67,9 @@ void occupancy_take(struct occupancy *o, uint32_t room, const struct forecast_bl
 void occupancy_release(struct occupancy *o, uint32_t room, const struct forecast_block *block);
 void occupancy_set_key(struct occupancy *o, uint32_t room, const struct forecast_block *block, uint32_t key);
 
+/* Whether some block of that order has a key of at most `latest`. */
+bool occupancy_may_have(struct occupancy *o, uint32_t room, unsigned order, uint32_t latest);
+
 void occupancy_fence(struct occupancy *o, uint32_t room, const struct fence *fence);
 void occupancy_clear_fences(struct occupancy *o, uint32_t room);
 
@@ -74,6 +78,8 @@ void occupancy_clear_fences(struct occupancy *o, uint32_t room);
 uint64_t blocks_within(uint64_t ipus, unsigned order);
 uint64_t lone_blocks_within(uint64_t ipus, unsigned order);
 uint64_t block_ipus(unsigned start, uint32_t size);
+/* Enters domain `local` into the sets of a room (see occupancy.lone) by these IPUs. */
+void lone_mark(uint64_t *sets, uint32_t local, unsigned top, uint64_t ipus);
 static inline uint64_t *lone_set(const struct occupancy *o, uint32_t room, unsigned order)
 {
     return &o->lone[(room * DOMAIN_ORDERS + order) * DOMAINS_WORDS_MAX];

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* Sizes within a domain are powers of two, larger ones whole domains. */
+/* Parts of a domain are powers of two; what is larger has whole domains. */
 static bool is_size(const struct room *r, uint32_t size, uint32_t *ret_domains)
 {
-    *ret_domains = size > r->ipus_per_domain ? size >> r->top : 0;
-    if (size <= r->ipus_per_domain)
+    *ret_domains = size >= r->ipus_per_domain ? size >> r->top : 0;
+    if (size < r->ipus_per_domain)
         return size > 0 && (size & (size - 1)) == 0;
     return (size & (r->ipus_per_domain - 1)) == 0 && *ret_domains <= r->domain_count;
 }
@@ -40,16 +40,25 @@ bool place_is_possible(const struct forecast_controller *c, uint32_t size)
     for (uint32_t d = 0; d < r.domain_count && d < FORECAST_DOMAINS_MAX; d++) {
         uint64_t ipus_here = c->domains[d] & block_ipus(0, r.ipus_per_domain);
 
-        if (domains == 0 && blocks_within(ipus_here, order_of(size)))
+        if (domains <= 1 && blocks_within(ipus_here, order_of(size)))
             return true;
         run = ipus_here == block_ipus(0, r.ipus_per_domain) ? run + 1 : 0;
-        if (domains > 0 && run >= domains)
+        if (domains > 1 && run >= domains)
             return true;
     }
     return false;
 }
 
 /* ---- now ---- */
+
+uint32_t place_free_ipus(const struct occupancy *o, uint32_t room, const struct forecast_block *block)
+{
+    uint32_t free = 0, first = o->rooms[room].first + block->domain;
+
+    for (uint32_t d = first; d < first + block->domain_count; d++)
+        free += (uint32_t)__builtin_popcountll(o->free[d] & block->ipus);
+    return free;
+}
 
 /* The free IPUs of a domain that a claim with this end may use. */
 static uint64_t allowed_ipus(const struct occupancy *o, const struct room *r, uint32_t d, uint32_t end,
@@ -89,20 +98,14 @@ static void search_begin(struct search *s, const struct occupancy *o, uint32_t r
     for (uint32_t i = 0; i < r->fence_count; i++) {
         const struct fence *f = &r->fences[i];
 
-        if (f->limit == KEY_GONE ? !s->with_open : s->end > f->limit)
+        if ((f->limit == KEY_GONE ? !s->with_open : s->end > f->limit) ||
+            place_free_ipus(o, room, &f->block) == 0)
             continue;
         if (!is_own)
             memcpy(s->own, s->lone[0], sizeof(s->own));
         is_own = true;
-        for (uint32_t d = f->block.domain; d < f->block.domain + f->block.domain_count; d++) {
-            uint64_t ipus = allowed_ipus(o, r, d, s->end, s->with_open), bit = (uint64_t)1 << d % 64;
-
-            for (unsigned order = 0; order <= r->top; order++) {
-                uint64_t *word = &s->own[order][d / 64];
-
-                *word = lone_blocks_within(ipus, order) ? *word | bit : *word & ~bit;
-            }
-        }
+        for (uint32_t d = f->block.domain; d < f->block.domain + f->block.domain_count; d++)
+            lone_mark(s->own[0], d, r->top, allowed_ipus(o, r, d, s->end, s->with_open));
     }
     for (unsigned order = 0; is_own && order < DOMAIN_ORDERS; order++)
         s->lone[order] = s->own[order];
@@ -123,10 +126,12 @@ static bool find_in_part(const struct search *s, unsigned order, struct forecast
 
     for (uint32_t w = 0; w < s->r->words; w++)
         for (uint64_t left = s->lone[order][w]; left; left &= left - 1) {
-            uint32_t d = w * 64 + (uint32_t)__builtin_ctzll(left), longer = lengthens(s, d);
-            uint32_t free = (uint32_t)__builtin_popcountll(s->o->free[s->r->first + d]);
+            uint32_t d = w * 64 + (uint32_t)__builtin_ctzll(left), longer = lengthens(s, d), free;
 
-            if (found && (longer != best_longer ? longer > best_longer : free >= best_free))
+            if (found && longer > best_longer)
+                continue;
+            free = (uint32_t)__builtin_popcountll(s->o->free[s->r->first + d]);
+            if (found && longer == best_longer && free >= best_free)
                 continue;
             best = d;
             best_longer = longer;
@@ -147,20 +152,27 @@ static bool find_run(const struct search *s, uint32_t count, uint32_t *ret)
     const uint64_t *free = s->lone[s->r->top];
     uint32_t best = UINT32_MAX, run = 0;
 
-    for (uint32_t d = 0; d <= s->r->domain_count; d++) {
-        if (d < s->r->domain_count && free[d / 64] == 0 && run == 0) {
-            d |= 63; /* the next word */
-            continue;
+    for (uint32_t w = 0; w <= s->r->words; w++) {
+        uint64_t left = w < s->r->words ? free[w] : 0;
+
+        for (uint32_t at = 0; at < 64;) {
+            uint32_t free_here = ~left ? (uint32_t)__builtin_ctzll(~left) : 64;
+
+            run += free_here;
+            at += free_here;
+            if (at >= 64)
+                break; /* it may go on in the next word */
+            if (run >= count && run < best) {
+                best = run;
+                *ret = w * 64 + at - run;
+            }
+            run = 0;
+            left >>= free_here;
+            if (left == 0)
+                break;
+            at += (uint32_t)__builtin_ctzll(left);
+            left >>= __builtin_ctzll(left);
         }
-        if (d < s->r->domain_count && free[d / 64] >> d % 64 & 1) {
-            run++;
-            continue;
-        }
-        if (run >= count && run < best) {
-            best = run;
-            *ret = d - run;
-        }
-        run = 0;
     }
     return best != UINT32_MAX;
 }
@@ -194,7 +206,7 @@ bool place_find(const struct occupancy *o, uint32_t room, uint32_t size, uint32_
         *ret = (struct forecast_block){0};
         return true;
     }
-    if (!is_size(r, size, &domains))
+    if (!is_size(r, size, &domains) || domains > r->whole_free)
         return false;
     s.size = size;
     s.end = end;
@@ -207,18 +219,43 @@ bool place_find(const struct occupancy *o, uint32_t room, uint32_t size, uint32_
     return has_open && find_block(&s, o, room, domains, ret);
 }
 
+static bool is_free_outside_fences(const struct occupancy *o, uint32_t room, unsigned order)
+{
+    for (; order <= o->rooms[room].top; order++)
+        for (uint32_t w = 0; w < o->rooms[room].words; w++)
+            if (lone_set(o, room, order)[w])
+                return true;
+    return false;
+}
+
+/* In a domain of the fence, for who may start in it. */
+static bool is_free_in_fence(const struct occupancy *o, const struct room *r, const struct fence *f,
+                             unsigned order)
+{
+    for (uint32_t d = f->block.domain; d < f->block.domain + f->block.domain_count; d++)
+        if (blocks_within(allowed_ipus(o, r, d, f->limit, f->limit == KEY_GONE), order))
+            return true;
+    return false;
+}
+
 uint32_t place_limit(const struct occupancy *o, uint32_t room, uint32_t size)
 {
     const struct room *r = &o->rooms[room];
     struct forecast_block block;
-    uint32_t limit = 0;
+    uint32_t limit = 0, domains;
 
-    if (place_find(o, room, size, KEY_GONE - 1, &block))
+    if (r->free_ipus < size || !is_size(r, size, &domains) || domains > r->whole_free)
+        return 0;
+    if (domains > 1 ? place_find(o, room, size, KEY_GONE - 1, &block)
+                    : is_free_outside_fences(o, room, order_of(size)))
         return KEY_GONE;
-    for (uint32_t i = 0; i < r->fence_count; i++)
-        if (r->fences[i].limit != KEY_GONE && r->fences[i].limit > limit &&
-            place_find(o, room, size, r->fences[i].limit, &block))
-            limit = r->fences[i].limit;
+    for (uint32_t i = 0; i < r->fence_count; i++) {
+        const struct fence *f = &r->fences[i];
+
+        if (f->limit > limit && (domains > 1 ? place_find(o, room, size, f->limit, &block)
+                                             : is_free_in_fence(o, r, f, order_of(size))))
+            limit = f->limit;
+    }
     return limit;
 }
 
@@ -239,15 +276,6 @@ bool place_is_free(const struct occupancy *o, uint32_t room, uint32_t size)
 }
 
 /* ---- later ---- */
-
-uint32_t place_free_ipus(const struct occupancy *o, uint32_t room, const struct forecast_block *block)
-{
-    uint32_t free = 0, first = o->rooms[room].first + block->domain;
-
-    for (uint32_t d = first; d < first + block->domain_count; d++)
-        free += (uint32_t)__builtin_popcountll(o->free[d] & block->ipus);
-    return free;
-}
 
 /* A key no less than the ends of the claims that earlier fences keep these IPUs of domain d for. */
 static uint32_t after_fences(const struct room *r, uint32_t d, uint64_t ipus, uint32_t key)
@@ -316,6 +344,17 @@ static void consider(const struct occupancy *o, uint32_t room, struct forecast_b
         *best = (struct choice){block, key, free};
 }
 
+/* Whether some run has a key that is not greater. */
+static bool has_run(const struct occupancy *o, const struct room *r, uint32_t count, uint32_t key)
+{
+    const uint32_t *keys = &o->lowest[r->top * o->domain_count + r->first];
+    uint32_t run = 0;
+
+    for (uint32_t d = 0; d < r->domain_count && run < count; d++)
+        run = keys[d] <= key ? run + 1 : 0;
+    return run >= count;
+}
+
 static void consider_parts(const struct occupancy *o, uint32_t room, unsigned order, struct choice *best)
 {
     const struct room *r = &o->rooms[room];
@@ -334,42 +373,47 @@ static void consider_parts(const struct occupancy *o, uint32_t room, unsigned or
     }
 }
 
-/* The greatest key of each run of `count` domains takes one pass: it is the greater one of what is left of
- * one piece of `count` domains and of the begin of the next one. */
+/* The greatest key of each run of `count` domains in one pass over pieces of `count` domains: it is the
+ * greater one of what is left of one piece and of the begin of the next one. */
 static void consider_runs(const struct occupancy *o, uint32_t room, uint32_t count, struct choice *best)
 {
     const struct room *r = &o->rooms[room];
     uint32_t begins[FORECAST_DOMAINS_MAX], rests[FORECAST_DOMAINS_MAX];
 
-    for (uint32_t d = 0; d < r->domain_count; d++) {
-        begins[d] = rests[d] = part_key(o, r, d, DOMAIN_IPUS >> r->top, r->top);
-        if (d % count != 0 && begins[d - 1] > begins[d])
-            begins[d] = begins[d - 1];
-    }
-    for (uint32_t d = r->domain_count - 1; d-- > 0;)
-        if (d % count != count - 1 && rests[d + 1] > rests[d])
-            rests[d] = rests[d + 1];
-    for (uint32_t d = 0; d + count <= r->domain_count; d++) {
-        uint32_t begin = begins[d + count - 1];
+    for (uint32_t piece = 0; piece < r->domain_count; piece += count) {
+        uint32_t end = piece + count < r->domain_count ? piece + count : r->domain_count;
 
-        consider(o, room, whole_domains(r, d, count), begin > rests[d] ? begin : rests[d], best);
+        for (uint32_t d = piece, key = 0; d < end; d++) {
+            rests[d] = part_key(o, r, d, DOMAIN_IPUS >> r->top, r->top);
+            begins[d] = key = rests[d] > key ? rests[d] : key;
+        }
+        for (uint32_t d = end - 1; d > piece; d--)
+            rests[d - 1] = rests[d] > rests[d - 1] ? rests[d] : rests[d - 1];
+    }
+    for (uint32_t d = 0; d + count <= r->domain_count; d++) {
+        uint32_t begin = begins[d + count - 1], key = begin > rests[d] ? begin : rests[d];
+
+        if (key <= best->key)
+            consider(o, room, whole_domains(r, d, count), key, best);
     }
 }
 
-bool place_earliest(const struct occupancy *o, uint32_t room, uint32_t size, struct forecast_block *ret,
-                    uint32_t *ret_key)
+bool place_earliest(struct occupancy *o, uint32_t room, uint32_t size, uint32_t latest,
+                    struct forecast_block *ret, uint32_t *ret_key)
 {
     const struct room *r = &o->rooms[room];
-    struct choice best = {.key = KEY_GONE};
+    struct choice best = {.key = latest, .free = UINT32_MAX};
     uint32_t domains;
 
     if (!r->is_placed || !is_size(r, size, &domains))
         return false;
-    if (domains)
-        consider_runs(o, room, domains, &best);
-    else
+    if (!occupancy_may_have(o, room, domains ? r->top : order_of(size), latest))
+        return false;
+    if (domains <= 1)
         consider_parts(o, room, order_of(size), &best);
+    else if (has_run(o, r, domains, latest))
+        consider_runs(o, room, domains, &best);
     *ret = best.block;
     *ret_key = best.key;
-    return best.key != KEY_GONE;
+    return best.free != UINT32_MAX;
 }

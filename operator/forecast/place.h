@@ -17,10 +17,10 @@ bool place_find(const struct occupancy *o, uint32_t room, uint32_t size, uint32_
 /* Who ends by the result finds a place; 0: nobody, KEY_GONE: everybody. */
 uint32_t place_limit(const struct occupancy *o, uint32_t room, uint32_t size);
 
-/* The block that is free earliest; of equal ones the one with the fewest free IPUs, then the lowest. Blocks
- * of earlier fences are free when their claims have ended. False if none will ever be free. */
-bool place_earliest(const struct occupancy *o, uint32_t room, uint32_t size, struct forecast_block *ret,
-                    uint32_t *ret_key);
+/* The block that is free earliest, with a key of at most `latest`; of equal ones the one with the fewest free
+ * IPUs, then the lowest. Blocks of earlier fences are free when their claims have ended. False: none. */
+bool place_earliest(struct occupancy *o, uint32_t room, uint32_t size, uint32_t latest,
+                    struct forecast_block *ret, uint32_t *ret_key);
 /* Whether a claim of this size can have this block. */
 bool place_is_valid(const struct occupancy *o, uint32_t room, const struct forecast_block *block,
                     uint32_t size);

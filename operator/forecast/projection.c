@@ -7,8 +7,9 @@
 #include "operator/forecast/min_heap.h"
 #include "operator/forecast/picker.h"
 
-#define EXACT_CLAIMS 200u /* the first in turn, whose starts are of all scenarios */
-#define EVENT_WORK 3u     /* microseconds of a usual processor, for an event and for a start */
+#define EXACT_CLAIMS 200u
+#define EXACT_SLOTS 256u /* with more occupants, ends are rounded */
+#define EVENT_WORK 3u    /* microseconds of a usual processor, for an event and for a start */
 
 struct projection {
     const struct board *served;
@@ -17,7 +18,7 @@ struct projection {
     void *board_memory, *picker_memory;
     struct min_heap events; /* second, slot */
     uint32_t scenario;      /* DRAW_MEDIAN: of all claims */
-    bool is_begun, is_complete;
+    bool is_begun, is_complete, is_rounding;
     uint32_t to_start;      /* claims of the picker that have not started since the begin of the scenario */
     uint64_t events_left;   /* a claim of many instances cannot make a scenario endless */
     uint32_t *first_starts; /* per claim of the picker, in this scenario; DRAW_NEVER: not yet */
@@ -72,6 +73,15 @@ static void push_event(struct projection *p, uint32_t at)
         min_heap_push(&p->events, (uint64_t)next << 32 | at);
 }
 
+/* On a large machine, ends are rounded up by at most 1/64 of their distance, so that the line is served once
+ * for several of them. That is much less than what is known about run times. */
+static uint32_t rounded(const struct projection *p, uint32_t end)
+{
+    uint32_t step = 1u << (31 - __builtin_clz(end | 64)) >> 6;
+
+    return p->is_rounding && end < KEY_NO_BOUND ? (end + step - 1) & ~(step - 1) : end;
+}
+
 static void draw_end(struct projection *p, uint32_t at)
 {
     const struct forecast_input *input = p->board.input;
@@ -84,7 +94,9 @@ static void draw_end(struct projection *p, uint32_t at)
     int64_t bound = s->hard_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : s->hard_s - p->board.now;
     uint32_t span = draw_span(q, bound, uid, s->instance, p->scenario);
 
-    s->end = __builtin_add_overflow(span, p->board.now, &s->end) ? DRAW_NEVER : s->end;
+    s->end = __builtin_add_overflow(span, p->board.now, &span) ? DRAW_NEVER : rounded(p, span);
+    if (s->end > s->key && span <= s->key)
+        s->end = s->key; /* by its bound it has ended */
     push_event(p, at);
 }
 
@@ -96,6 +108,7 @@ static void begin_scenario(struct projection *p)
     p->to_start = p->picker.count;
     p->events_left = 65536 + 4 * ((uint64_t)p->picker.count + p->board.slot_count);
     p->events.count = 0;
+    p->is_rounding = p->served->slot_count > EXACT_SLOTS;
     for (uint32_t at = 0; at < p->board.slot_count; at++)
         if (p->board.slots[at].source != FORECAST_NONE)
             draw_end(p, at);

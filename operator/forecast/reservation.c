@@ -9,46 +9,57 @@ struct offer {
     uint32_t controller, key, free;
 };
 
-static bool is_better(const struct offer *a, const struct offer *b)
-{
-    return a->key != b->key ? a->key < b->key : a->free < b->free;
-}
-
-/* Of the controllers where it could still reserve. Without places there is no block and no time. */
-static bool find_earliest(const struct board *b, const struct group *g, struct offer *best)
-{
-    struct offer it;
-    bool found = false;
-
-    for (uint64_t left = g->controllers & b->unsettled; left; left &= left - 1) {
-        it = (struct offer){.controller = (uint32_t)__builtin_ctzll(left), .key = KEY_GONE};
-        if (place_earliest(&b->occupancy, it.controller, g->size, &it.block, &it.key))
-            it.free = place_free_ipus(&b->occupancy, it.controller, &it.block);
-        else if (b->occupancy.rooms[it.controller].is_placed)
-            continue;
-        if (!found || is_better(&it, best))
-            *best = it;
-        found = true;
-    }
-    return found;
-}
-
-/* It keeps the block that it had, so that the machine does not drain one block after the other and fill none;
- * unless another is free earlier by more than a minute and 5 %. */
-static void prefer_prior(const struct board *b, const struct group *g,
-                         const struct forecast_reservation *prior, struct offer *best)
+/* The block that it had, if it can have it still. */
+static bool offer_prior(const struct board *b, const struct group *g,
+                        const struct forecast_reservation *prior, struct offer *ret)
 {
     uint32_t c = prior->controller, key;
 
     if (c >= b->occupancy.room_count || !(g->controllers & b->unsettled & (uint64_t)1 << c) ||
         !place_is_valid(&b->occupancy, c, &prior->block, g->size))
-        return;
+        return false;
     key = place_key(&b->occupancy, c, &prior->block);
-    if (key == KEY_GONE || (key >= KEY_NO_BOUND && best->key < KEY_NO_BOUND))
-        return;
-    if (key < KEY_NO_BOUND && key - best->key > (key - b->now < 1200 ? 60 : (key - b->now) / 20))
-        return;
-    *best = (struct offer){prior->block, c, key, 0};
+    *ret = (struct offer){prior->block, c, key, 0};
+    return key != KEY_GONE;
+}
+
+/* It keeps the block that it had, so that the machine does not drain one block after the other and fill none;
+ * unless another is free earlier by more than a minute and 5 %. */
+static uint32_t latest_to_change(const struct board *b, uint32_t prior_key)
+{
+    uint32_t least = prior_key - b->now < 1200 ? 60 : (prior_key - b->now) / 20;
+
+    if (prior_key >= KEY_NO_BOUND)
+        return KEY_NO_BOUND - 1;
+    return prior_key > least ? prior_key - least - 1 : 0;
+}
+
+/* Of the controllers where it could still reserve, the prior block or the one that is free earliest. Without
+ * places there is no block and no time. */
+static bool find_offer(struct board *b, const struct group *g, const struct forecast_reservation *prior,
+                       struct offer *best)
+{
+    struct offer it;
+    bool found = prior && offer_prior(b, g, prior, best), is_placed;
+    uint32_t latest = found ? latest_to_change(b, best->key) : KEY_GONE - 1;
+
+    for (uint64_t left = g->controllers & b->unsettled; left; left &= left - 1) {
+        it.controller = (uint32_t)__builtin_ctzll(left);
+        is_placed = b->occupancy.rooms[it.controller].is_placed;
+        if (!is_placed && !found) {
+            *best = (struct offer){.controller = it.controller, .key = KEY_GONE};
+            found = true;
+        }
+        if (!is_placed || !place_earliest(&b->occupancy, it.controller, g->size, latest, &it.block, &it.key))
+            continue;
+        it.free = place_free_ipus(&b->occupancy, it.controller, &it.block);
+        if (it.key == best->key && it.free >= best->free)
+            continue;
+        *best = it;
+        latest = it.key;
+        found = true;
+    }
+    return found;
 }
 
 static const struct slot *occupant(const struct board *b, uint32_t c, uint32_t d, uint32_t ipu)
@@ -121,10 +132,8 @@ void reservation_make(struct board *b, const struct group *g, uint32_t claim)
     struct forecast_reservation *r = &b->reserved[b->reserved_count];
     struct offer best = {.key = KEY_GONE};
 
-    if (!find_earliest(b, g, &best))
+    if (!find_offer(b, g, prior, &best))
         return;
-    if (prior && best.key != KEY_GONE)
-        prefer_prior(b, g, prior, &best);
     *r = (struct forecast_reservation){.uid = it->uid,
                                        .instance = board_next_instance(b, claim),
                                        .controller = best.controller,
