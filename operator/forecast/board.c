@@ -48,6 +48,7 @@ size_t board_lay_out(struct board *b, const struct forecast_input *input, const 
     b->left = lay(memory, &used, claims, sizeof(*b->left));
     b->started = lay(memory, &used, claims, sizeof(*b->started));
     b->ns_ipus = lay(memory, &used, input->namespace_count, sizeof(*b->ns_ipus));
+    b->ns_reserved = lay(memory, &used, input->namespace_count, sizeof(*b->ns_reserved));
     b->prior = lay(memory, &used, reservations_max(input), sizeof(*b->prior));
     b->reserved = lay(memory, &used, reservations_max(input), sizeof(*b->reserved));
     b->limits = lay(memory, &used, b->occupancy.room_count * line->size_count, sizeof(*b->limits));
@@ -103,10 +104,10 @@ static int64_t since_now(const struct board *b, int64_t time_s)
     return time_s < 0 ? INT64_MIN + 1 : FORECAST_UNKNOWN;
 }
 
-static void count_ipus(struct board *b, uint32_t ns, uint32_t size)
+static void count_ipus(const struct board *b, uint32_t *counts, uint32_t ns, uint32_t size)
 {
-    if (ns < b->input->namespace_count && __builtin_add_overflow(b->ns_ipus[ns], size, &b->ns_ipus[ns]))
-        b->ns_ipus[ns] = UINT32_MAX;
+    if (ns < b->input->namespace_count && __builtin_add_overflow(counts[ns], size, &counts[ns]))
+        counts[ns] = UINT32_MAX;
 }
 
 static struct forecast_block within_room(const struct room *r, struct forecast_block block)
@@ -145,7 +146,7 @@ static void add_running(struct board *b, uint32_t number)
         occupancy_occupy(&b->occupancy, r->controller, &s->block, s->key, at);
     else
         occupancy_count(&b->occupancy, r->controller, s->size);
-    count_ipus(b, r->ns, r->size);
+    count_ipus(b, b->ns_ipus, r->ns, r->size);
 }
 
 void board_init(struct board *b)
@@ -230,6 +231,7 @@ void board_begin(struct board *b, uint32_t now)
     b->prior_count = b->reserved_count;
     b->reserved_count = b->log_count = 0;
     b->strict = b->closed = b->unsettled = 0;
+    memset(b->ns_reserved, 0, b->input->namespace_count * sizeof(*b->ns_reserved));
     for (uint32_t c = 0; c < b->occupancy.room_count; c++) {
         uint64_t bit = (uint64_t)1 << c;
 
@@ -251,8 +253,8 @@ bool board_asks_everybody(const struct board *b, const struct group *g)
 
 bool board_is_over_quota(const struct board *b, const struct group *g)
 {
-    return g->ns != FORECAST_NONE &&
-           (uint64_t)b->ns_ipus[g->ns] + g->size > b->input->namespaces[g->ns].max_ipus;
+    return g->ns != FORECAST_NONE && (uint64_t)b->ns_ipus[g->ns] + b->ns_reserved[g->ns] + g->size >
+                                         b->input->namespaces[g->ns].max_ipus;
 }
 
 uint32_t board_limit(struct board *b, const struct group *g)
@@ -315,7 +317,7 @@ static void start(struct board *b, uint32_t claim, uint32_t c, const struct fore
         occupancy_take(&b->occupancy, c, block, s->key, at);
     else
         occupancy_count(&b->occupancy, c, s->size);
-    count_ipus(b, it->ns, it->size);
+    count_ipus(b, b->ns_ipus, it->ns, it->size);
     b->left[claim]--;
     b->started[claim]++;
     b->log[b->log_count++] = at;
@@ -356,7 +358,8 @@ bool board_serve(struct board *b, uint32_t claim)
         return true;
     if (!board_asks_everybody(b, g))
         return false;
-    reservation_make(b, g, claim);
+    if (reservation_make(b, g, claim))
+        count_ipus(b, b->ns_reserved, b->input->claims[claim].ns, g->size);
     b->closed |= g->controllers & b->strict; /* today's rule: nothing passes it wherever it could start */
     b->unsettled &= ~(g->controllers & b->strict);
     return false;
@@ -370,9 +373,9 @@ static bool is_to_serve(struct board *b, uint32_t claim)
            (board_asks_everybody(b, g) || board_end_of(b, g, claim) <= board_limit(b, g));
 }
 
-/* Round after round: who has started an instance asks for the next one when all others of its class have been
- * asked. Who cannot start is not asked again, because room only gets less. */
-static void serve_class(struct board *b, const uint32_t *claims, uint32_t count, uint32_t *again)
+/* Of one priority. Round after round: who has started an instance asks for the next one when all others have
+ * been asked. Who cannot start is not asked again, because room only gets less. */
+static void serve_priority(struct board *b, const uint32_t *claims, uint32_t count, uint32_t *again)
 {
     while (count > 0) {
         uint32_t started = 0;
@@ -393,9 +396,9 @@ void board_serve_line(struct board *b, uint32_t *again)
     const struct line *line = b->line;
 
     for (uint32_t from = 0, end; from < line->count; from = end) {
-        for (end = from + 1;
-             end < line->count && line->classes[line->order[end]] == line->classes[line->order[from]];)
+        for (end = from; end < line->count &&
+                         line->classes[line->order[end]] / 2 == line->classes[line->order[from]] / 2;)
             end++;
-        serve_class(b, &line->order[from], end - from, again);
+        serve_priority(b, &line->order[from], end - from, again);
     }
 }

@@ -30,6 +30,8 @@ struct board {
     uint32_t *left;    /* per claim: its instances that wait in line */
     uint32_t *started; /* per claim: its instances that got IPUs here */
     uint32_t *ns_ipus; /* per namespace: IPUs in use */
+    uint32_t
+        *ns_reserved; /* likewise, reserved at this moment: later claims do not use up the quota for it */
     /* Since board_begin(): */
     uint64_t strict;    /* the controllers where nothing passes the first that waits */
     uint64_t closed;    /* those of them where one waits */

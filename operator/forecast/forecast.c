@@ -60,7 +60,7 @@ static void set_cause(const struct forecast *f, const struct wait *waits, uint32
                                                        : FORECAST_NOT_READY;
     else if (g->controllers == 0)
         v->cause = g->cause;
-    else if (board_is_over_quota(&f->board, g))
+    else if (!v->is_reserved && board_is_over_quota(&f->board, g))
         v->cause = FORECAST_IPU_QUOTA;
     else if (!it->is_ready && f->board.started[claim])
         v->cause = FORECAST_NOT_READY;

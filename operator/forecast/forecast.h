@@ -21,8 +21,8 @@
  * A reservation whose start nobody can know, because an occupant of its block has no bound, leaves its block
  * open to everybody: an occupant without an end must not close a machine. So that a stream of small claims
  * cannot keep a large one waiting for ever, the block closes when the reserved claim has waited
- * `close_after_s`: then nobody else starts in it. It stays open as long as all occupants without a bound
- * belong to the claim's own namespace, which can end them by itself.
+ * `close_after_s`: then nobody else starts in it. It stays open as long as an occupant without a bound
+ * belongs to the claim's own namespace, which can end it by itself.
  *
  * Controllers without places. If a controller does not tell or honour places (`is_placed` false), its IPUs
  * are only counted: strict order, no promise, and times are a guess. */
@@ -36,9 +36,9 @@
 #define FORECAST_NONE UINT32_MAX   /* no such index */
 #define FORECAST_CONTROLLERS 64u   /* as bits of forecast_claim.eligible; more are not used */
 #define FORECAST_DEPTH_MAX 8u
-#define FORECAST_DOMAINS_MAX 1024u      /* of one controller; more are not used */
-#define FORECAST_COUNTED_MAX 65536u       /* IPUs of a controller without places; more are not used */
-#define FORECAST_CLAIMS_MAX (1u << 23)  /* claims of one input */
+#define FORECAST_DOMAINS_MAX 1024u     /* of one controller; more are not used */
+#define FORECAST_COUNTED_MAX 65536u    /* IPUs of a controller without places; more are not used */
+#define FORECAST_CLAIMS_MAX (1u << 23) /* claims of one input */
 
 enum forecast_policy {
     FORECAST_STRICT,   /* nothing passes the first that could use the controller */

@@ -88,13 +88,14 @@ static void sort_by_turn(const struct forecast_input *input, uint32_t *order, ui
 static void set_classes(struct line *line)
 {
     const struct forecast_input *input = line->input;
+    uint32_t class = 0;
 
     for (uint32_t i = 0; i < line->count; i++) {
-        uint32_t claim = line->order[i], last = i ? line->order[i - 1] : claim;
-        bool is_next = compare_classes(input, &input->claims[last], &input->claims[claim]) != 0;
-        uint16_t class = i ? line->classes[last] : 0;
+        const struct forecast_claim *claim = &input->claims[line->order[i]];
 
-        line->classes[claim] = (uint16_t)(is_next && class < UINT16_MAX ? class + 1 : class);
+        if (i && claim->priority != input->claims[line->order[i - 1]].priority && class < UINT16_MAX - 3)
+            class += 2;
+        line->classes[line->order[i]] = (uint16_t)(is_guarded(input, claim) ? class : class | 1);
     }
 }
 

@@ -20,7 +20,8 @@ struct line {
     uint32_t *order;    /* claims in turn */
     uint32_t *left;     /* per claim: its instances that wait in line */
     uint32_t *group_of; /* per claim */
-    uint16_t *classes;  /* per claim: of equal priority and guard; less is served first */
+    uint16_t
+        *classes; /* per claim: even if guarded, else odd; two for each priority, the less is served first */
     struct group *groups;
     uint32_t group_count, size_count;
 };

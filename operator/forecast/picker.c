@@ -32,7 +32,10 @@ size_t picker_lay_out(struct picker *p, const struct board *b, uint32_t claims_m
 
 static uint64_t ticket_of(const struct line *line, uint32_t turn, uint32_t claim)
 {
-    return (uint64_t)line->classes[claim] << (TURN_BITS + CLAIM_BITS) | (uint64_t)turn << CLAIM_BITS | claim;
+    /* A later instance of a claim has not waited for long. */
+    uint16_t class = turn < AGAIN ? line->classes[claim] : line->classes[claim] | 1;
+
+    return (uint64_t) class << (TURN_BITS + CLAIM_BITS) | (uint64_t)turn << CLAIM_BITS | claim;
 }
 
 static uint32_t bound_of(const struct board *b, uint32_t claim)

@@ -69,25 +69,26 @@ static const struct slot *occupant(const struct board *b, uint32_t c, uint32_t d
     return at == FORECAST_NONE ? NULL : &b->slots[at];
 }
 
-/* Whether somebody else than the claim's namespace keeps the block from having a time. */
-static bool is_held_by_others(const struct board *b, const struct offer *o, uint32_t ns)
+/* Whether the claim's own namespace keeps the block from having a time. */
+static bool is_held_by_own(const struct board *b, const struct offer *o, uint32_t ns)
 {
     for (uint32_t d = o->block.domain; d < o->block.domain + o->block.domain_count; d++)
         for (uint64_t left = o->block.ipus; left; left &= left - 1) {
             const struct slot *s = occupant(b, o->controller, d, (uint32_t)__builtin_ctzll(left));
 
-            if (s && s->key >= KEY_NO_BOUND && (s->ns != ns || ns == FORECAST_NONE))
+            if (s && s->key >= KEY_NO_BOUND && s->ns == ns && ns != FORECAST_NONE)
                 return true;
         }
     return false;
 }
 
 /* See the rules in forecast.h. */
-static void set_limits(const struct board *b, const struct forecast_claim *claim, const struct offer *o,
+static void set_limits(const struct board *b, uint32_t number, const struct offer *o,
                        struct forecast_reservation *r)
 {
+    const struct forecast_claim *claim = &b->input->claims[number];
     const struct forecast_settings *settings = &b->input->settings;
-    int64_t now_s = board_time(b, b->now), late;
+    int64_t now_s = board_time(b, b->now), late, waited;
 
     if (o->key < KEY_NO_BOUND) {
         r->start_s = board_time(b, o->key);
@@ -96,8 +97,8 @@ static void set_limits(const struct board *b, const struct forecast_claim *claim
         r->is_closed = !__builtin_sub_overflow(now_s, r->promise_s, &late) && late >= settings->max_slide_s;
     } else {
         r->start_s = FORECAST_UNKNOWN;
-        r->is_closed =
-            claim_age(claim, now_s) >= settings->close_after_s && is_held_by_others(b, o, claim->ns);
+        waited = b->started[number] ? 0 : claim_age(claim, now_s); /* a later instance has not waited yet */
+        r->is_closed = waited >= settings->close_after_s && !is_held_by_own(b, o, claim->ns);
         r->is_open = !r->is_closed;
     }
 }
@@ -125,7 +126,7 @@ static void fence_off(struct board *b, const struct forecast_claim *claim, const
         b->unsettled &= ~((uint64_t)1 << o->controller);
 }
 
-void reservation_make(struct board *b, const struct group *g, uint32_t claim)
+bool reservation_make(struct board *b, const struct group *g, uint32_t claim)
 {
     const struct forecast_claim *it = &b->input->claims[claim];
     const struct forecast_reservation *prior = board_prior_of(b, claim);
@@ -133,7 +134,7 @@ void reservation_make(struct board *b, const struct group *g, uint32_t claim)
     struct offer best = {.key = KEY_GONE};
 
     if (!find_offer(b, g, prior, &best))
-        return;
+        return false;
     *r = (struct forecast_reservation){.uid = it->uid,
                                        .instance = board_next_instance(b, claim),
                                        .controller = best.controller,
@@ -142,7 +143,7 @@ void reservation_make(struct board *b, const struct group *g, uint32_t claim)
                                        .promise_s = prior ? prior->promise_s : FORECAST_UNKNOWN,
                                        .claim = claim};
     if (best.key != KEY_GONE)
-        set_limits(b, it, &best, r);
+        set_limits(b, claim, &best, r);
     b->reserved_count++;
     if (b->strict >> best.controller & 1) {
         r->is_closed = true;
@@ -150,4 +151,5 @@ void reservation_make(struct board *b, const struct group *g, uint32_t claim)
     } else {
         fence_off(b, it, &best, r);
     }
+    return true;
 }

@@ -3,5 +3,6 @@
 
 #include "operator/forecast/board_state.h"
 
-/* Makes a reservation for the claim's next instance, if one of its controllers has one to give. */
-void reservation_make(struct board *b, const struct group *g, uint32_t claim);
+/* Makes a reservation for the claim's next instance, if one of its controllers has one to give. False: none.
+ */
+bool reservation_make(struct board *b, const struct group *g, uint32_t claim);

@@ -54,6 +54,7 @@ MAY_INCLUDE = {
     "operator/kube/auth/": ("operator/kube/auth/", "base/"),
     "operator/kube/client/": ("operator/kube/client/", "operator/kube/auth/", "base/"),
     "operator/serve/certificates/": ("operator/serve/certificates/", "operator/api/", "operator/kube/", "base/"),
+    "operator/forecast/": ("operator/forecast/", "base/core/"),
     "operator/reconcile/decide/": ("operator/reconcile/decide/", "operator/api/", "operator/pool/", "base/core/", "base/doc/"),
     "operator/reconcile/state/": ("operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),
