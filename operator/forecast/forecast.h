@@ -1,12 +1,12 @@
 /* Who gets IPUs now and which, whose block is kept free from when, and when everybody else will start.
  * Pure: no clock, no randomness but hashes of uids. The same input gives the same bytes, whatever the order
- * of its arrays. It refuses nothing: input that cannot be true (a block outside its controller, a deadline of
- * 0, an end before now) is read in the way that starts nobody wrongly.
+ * of its arrays. It accepts everything: input that cannot be true (a block outside its controller, a deadline
+ * of 0, an end before now) is read in the way that starts nobody wrongly.
  *
  * The line. Claims are served by priority, then guard, then the namespace's share, then turn (turn_s,
  * arrival, uid, instance). A claim may stand for many equal instances of one job: when one of them has got
  * IPUs, the next one takes its turn from then, behind all that wait already in its priority. So a job of
- * 10,000 instances lets everybody else's next one pass after each of its own, and nobody waits for ever.
+ * 10,000 instances lets everybody else's next one pass after each of its own, and nobody waits forever.
  *
  * Reservations. The first `depth` claims of each controller that must wait get a block: the one that is whole
  * earliest by the stated bounds of its occupants. A claim reserves at one controller only, the one where that
@@ -20,7 +20,7 @@
  *
  * A reservation whose start nobody can know, because an occupant of its block has no bound, leaves its block
  * open to everybody: an occupant without an end must not close a machine. So that a stream of small claims
- * cannot keep a large one waiting for ever, the block closes when the reserved claim has waited
+ * cannot keep a large one waiting forever, the block closes when the reserved claim has waited
  * `close_after_s`: then nobody else starts in it. It stays open as long as an occupant without a bound
  * belongs to the claim's own namespace, which can end it by itself.
  *

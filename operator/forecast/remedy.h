@@ -1,4 +1,4 @@
-/* Which jobs to end so that a waiting claim could start now, at the least cost. Advice: whoever acts on it
+/* Which jobs to end so that a waiting claim could start now, at the least cost. Advice: who acts on it
  * checks that it is wanted. It is tried on blocks, never on counts: IPUs that are spread over domains free
  * nothing. Pure. */
 #pragma once
@@ -19,7 +19,7 @@ struct remedy {
     uint32_t victims[REMEDY_VICTIMS_MAX]; /* indices of running[] */
     uint32_t victim_count;
     uint64_t cost_ipu_s; /* work since the last checkpoint and the restart, for all IPUs of the victims */
-    uint64_t gain_ipu_s; /* IPUs of the claim, for as long as it starts earlier; UINT64_MAX: for ever */
+    uint64_t gain_ipu_s; /* IPUs of the claim, for as long as it starts earlier; UINT64_MAX: forever */
     bool is_agreed;      /* all victims are restartable */
 };
 

@@ -41,7 +41,7 @@ void replay_init(struct replay *r);
 void replay_release(struct replay *r);
 /* A controller with so many domains of 64 IPUs. */
 struct forecast_controller *replay_add_controller(struct replay *r, uint32_t domains);
-/* run_s is the bound as well; FORECAST_UNKNOWN: no bound, runs for ever. */
+/* run_s is the bound as well; FORECAST_UNKNOWN: no bound, runs forever. */
 struct replay_job *replay_add_job(struct replay *r, int64_t arrives_s, uint32_t size, int64_t run_s);
 /* The same, running already. */
 struct replay_job *replay_add_running(struct replay *r, int64_t start_s, uint32_t controller, uint32_t domain,

@@ -441,7 +441,7 @@ TEST(no_promise_is_broken_while_bounds_hold)
 
             if (job->claim.size > 64 * r.controllers[0].domain_count)
                 continue;
-            CHECK(job->start_s != FORECAST_UNKNOWN); /* nobody waits for ever */
+            CHECK(job->start_s != FORECAST_UNKNOWN); /* nobody waits forever */
             CHECK(job->start_s <= job->first_promise_s);
             promised += job->first_promise_s != FORECAST_UNKNOWN;
         }
