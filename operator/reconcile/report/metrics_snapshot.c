@@ -110,7 +110,7 @@ static void count_namespaces(const struct reconciler *r, struct metrics_snapshot
 
         if (job)
             namespace_of(ret, &by_name, job->ns)->waiting +=
-                (uint32_t)cache->claim_count * job->spec.ipus_per_instance;
+                (uint64_t)cache->claims.count * job->spec.ipus_per_instance;
     }
     map_release(&by_name);
 }

@@ -25,9 +25,10 @@ struct metrics_controller {
 };
 
 struct metrics_namespace {
-    const char *name;       /* borrowed from the accounting and the job caches */
-    uint32_t held, waiting; /* IPUs held by its jobs, and that its waiting instances request */
-    double ipu_seconds;     /* held so far, as seen by this process */
+    const char *name;   /* borrowed from the accounting and the job caches */
+    uint32_t held;      /* IPUs of its jobs */
+    uint64_t waiting;   /* IPUs that its waiting instances request */
+    double ipu_seconds; /* held so far, as seen by this process */
 };
 
 struct metrics_watch {

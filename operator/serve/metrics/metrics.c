@@ -135,7 +135,8 @@ static void put_namespace_ipus(const void *ctx, const struct openmetrics_family 
         const struct metrics_namespace *ns = &s->namespaces[i];
 
         str_addf(out, "%s{job_namespace=\"%s\",state=\"held\"} %u\n", family->name, ns->name, ns->held);
-        str_addf(out, "%s{job_namespace=\"%s\",state=\"waiting\"} %u\n", family->name, ns->name, ns->waiting);
+        str_addf(out, "%s{job_namespace=\"%s\",state=\"waiting\"} %llu\n", family->name, ns->name,
+                 (unsigned long long)ns->waiting);
     }
 }
 
