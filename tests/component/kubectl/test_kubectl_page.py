@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from kube import run
-from pages import ROOT, Reader, blocks_at
+from pages import ROOT, Reader, all_pages, blocks_at
 
 PAGE = "docs/kubectl-ipu.md"
 
@@ -58,6 +58,15 @@ def test_the_fields_of_the_page_are_those_of_the_program():
     keys = set(re.findall(r'\b(?:json_put_\w+|put_copy|put_number)\(\s*\w+, "(\w+)"', source)) - {"apiVersion"}
     named = set(re.findall(r"`([a-z]\w+)`", table)) - {"logs"}
     assert keys - named == set() and named - keys == set()
+
+
+def test_commands_in_sentences_have_verbs_and_options_that_there_are(program):
+    found = {(page, command) for page in all_pages() for command in re.findall(r"`kubectl ipu ([^`\n]+)`", (ROOT / page).read_text())}
+    assert len(found) > 2
+    for page, command in found - {(PAGE, "VERB --help")}:
+        verb, *words = command.split()
+        shown = run(program, verb, "--help").stdout
+        assert [word for word in words if word.startswith("--") and word not in shown] == [], f"{page}: {command}"
 
 
 def test_the_options_of_the_page_exist(program):
