@@ -82,6 +82,8 @@ SUITES = [
            Ctest("tsan", "threads")), 9, "programs"),
     Suite("local", "ipu-run: jobs without a cluster, with processes, mpirun and namespaces", (Pytest(("local",), "release"),), 1, "programs"),
     Suite("python", "the Python package ipu_jobs with a scripted API server and ipu-run, TorchX, wheels", (Pytest(("python",), "release"),), 3, "programs"),
+    Suite("forecast", "the queue's engine against a brute-force oracle and AccaSim, through whole days, and its benchmark",
+          (Pytest(("forecast",), "release"),), 3, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 17, "API server"),
     Suite("cluster", "deploy/cluster and its cleanup", (Pytest(("cluster",)),), 6, "API server"),
     Suite("e2e", "the release build with real pods", (Pytest(("e2e",), "release", workers=2),), 22, "pods"),
