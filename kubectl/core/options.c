@@ -108,7 +108,7 @@ const struct verb verbs[] = {
     VERB("suspend", " JOB... [options]", "Suspend jobs: release their IPUs, keep the jobs", WORDS_JOBS,
          PATCH_ROWS, "Sets spec.suspend: the pods of the jobs end, and their IPUs are released."),
     VERB("resume", " JOB... [options]", "Resume suspended jobs", WORDS_JOBS, PATCH_ROWS,
-         "Sets spec.suspend to false: the jobs queue for IPUs again and start anew."),
+         "Sets spec.suspend to false: the jobs queue for IPUs again and start again."),
     VERB(
         "release", " JOB [PARTITION...] [options]", "Release held partitions of a job at once",
         WORDS_JOB_PARTITIONS, RELEASE_ROWS,

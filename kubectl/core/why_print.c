@@ -103,7 +103,7 @@ static void add_queue(const struct page *page, const cJSON *queue)
     JSON_EACH (job, json_at(queue, "blockedBy"))
         str_addf(&text, "%s%s", text.len ? ", " : "", json_str(job, "", ""));
     if (text.len)
-        add_row(page, place > 1 ? "next" : "in the way", str_text(&text));
+        add_row(page, place > 1 ? "next" : "blocked by", str_text(&text));
 }
 
 /* Its last lines, each on a row. */

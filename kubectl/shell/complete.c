@@ -4,7 +4,7 @@
 #include "base/io/log.h"
 #include "kubectl/shell/session.h"
 
-/* Somebody waits with a finger on the key. */
+/* A user has pressed Tab and waits. */
 enum { PATIENCE_MS = 2000 };
 
 static void offer_names(struct session *session, enum completed_names names, const char *typed)

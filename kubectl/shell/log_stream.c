@@ -5,7 +5,7 @@
 #include "kubectl/core/why.h"
 #include "operator/kube/client/stream.h"
 
-/* Without --follow, somebody waits for the end. */
+/* Without --follow, the user waits for the end. */
 enum { TRIES_MAX = 5, RETRY_MS = 500, RETRY_MAX_MS = 10000 };
 
 static const char *container_of(const struct log_streams *common, const cJSON *pod)

@@ -69,7 +69,7 @@ def test_a_job_that_waits_names_what_is_in_its_way(namespace, start, ipu):
     holder.wait_for_state("Running")
     start(job("waits", "true", ipus=64)).wait_for_reason("InsufficientIPUs")
     _, out, _ = ends(ipu("why", "waits"))
-    assert re.search(rf"in the way +{namespace.namespace}/holder\n", out)
+    assert re.search(rf"blocked by +{namespace.namespace}/holder\n", out)
     assert ends(ipu("top", "--no-headers"))[1].split()[:4] == [namespace.namespace, "holder", "Running", "64"]
     assert ends(ipu("queue", "--no-headers"))[1].split()[:4] == ["1", namespace.namespace, "waits", "64"]
     assert ends(ipu("suspend", "holder"))[0] == 0

@@ -60,7 +60,7 @@ digits waits for IPUs: InsufficientIPUs, for 0s
   needs       64 IPUs for its next instance
   free        96 of 256 IPUs, enough for no partition of this size
   place       1 in the queue of pod256:8090
-  in the way  cv/resnet
+  blocked by  cv/resnet
   what to do  Wait, or suspend or delete one of the jobs that the message names.
 """
     done = ipu(kubeconfig, "queue")

@@ -148,7 +148,7 @@ TEST(a_waiting_job_names_what_it_waits_for)
                        "  needs       64 IPUs for its next instance\n"
                        "  free        96 of 256 IPUs, enough for no partition of this size\n"
                        "  place       1 in the queue of pod256:8090\n"
-                       "  in the way  cv/resnet-3, cv/resnet-4\n"
+                       "  blocked by  cv/resnet-3, cv/resnet-4\n"
                        "  what to do  Wait, or suspend or delete one of the jobs that the message names.\n");
 }
 
