@@ -148,10 +148,10 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("path, line, wanted", OTHERS)
-def test_the_other_programs(path, line, wanted):
+def test_the_other_programs(tmp_path, path, line, wanted):
     """One shape for all: the same scripts, and words from the program's own table."""
     room, name = path.split("/")
-    env = {"PATH": f"{os.path.dirname(program(name, room))}:{os.environ['PATH']}", "HOME": "/nonexistent", "TERM": "dumb"}
+    env = {"PATH": f"{os.path.dirname(program(name, room))}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
     words = line.split(" ")
     script = (f"source <({name} __completion bash)\nCOMP_WORDS=({name} {line})\nCOMP_CWORD={len(words)}\n_{name}\n"
               'printf "%s\\n" "${COMPREPLY[@]}"')
