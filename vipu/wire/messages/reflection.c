@@ -89,7 +89,7 @@ static void put_answer(const Request *request, Response *response, struct str *o
 {
     struct slice file;
 
-    switch (request->message_request_case) {
+    switch ((int)request->message_request_case) { /* its enum has a value that only sets its size */
     case ASKED(FILE_BY_FILENAME):
         if (descriptors_find_file(request->file_by_filename, &file))
             put_file(response, file, out);
