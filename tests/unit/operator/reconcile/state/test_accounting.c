@@ -51,9 +51,9 @@ TEST(many_namespaces_share_one_account)
     struct record record = record_of(NULL, 1);
 
     for (int i = 0; i < ACCOUNTING_NAMESPACES_MAX + 2; i++) {
-        AUTO(mem) char *ns = record.job_ns = mem_printf("ns-%d", i);
-
+        record.job_ns = mem_printf("ns-%d", i);
         accounting_note_record(&a, NULL, &record, 0);
+        mem_free(record.job_ns);
     }
     CHECK_INT_EQ(a.accounts.count, ACCOUNTING_NAMESPACES_MAX + 1);
     CHECK_INT_EQ(account(&a, ACCOUNTING_OTHERS)->ipus, 2);
