@@ -144,7 +144,7 @@ static void count_waiting(void *ctx, const char *ns, struct queue_counts *ret)
     if (app->reconciler)
         queue_count(app->reconciler, ns, ret);
     else
-        leader_note_read_counts(lease_other_note(app->lease), ns, ret);
+        leader_note_read_waiting(lease_other_note(app->lease), ns, &ret->in_namespace, &ret->total);
 }
 
 static char *leader_note(void *ctx)

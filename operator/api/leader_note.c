@@ -26,18 +26,19 @@ uint32_t leader_note_largest_partition(const char *note)
     return parts.count && parse_u32(parts.items[0], 0, UINT32_MAX, &ipus) ? ipus : 0;
 }
 
-void leader_note_read_counts(const char *note, const char *ns, struct queue_counts *ret)
+void leader_note_read_waiting(const char *note, const char *ns, uint32_t *ret_in_namespace,
+                              uint32_t *ret_total)
 {
     AUTO(strv) struct strv parts = {0};
     AUTO(mem) char *prefix = mem_printf("%s=", ns);
 
-    *ret = (struct queue_counts){0};
+    *ret_in_namespace = *ret_total = 0;
     read_numbers(note, &parts);
     if (parts.count > 1)
-        (void)parse_u32(parts.items[1], 0, UINT32_MAX, &ret->total);
+        (void)parse_u32(parts.items[1], 0, UINT32_MAX, ret_total);
     for (size_t i = 2; i < parts.count; i++) {
         if (str_has_prefix(parts.items[i], prefix))
-            (void)parse_u32(parts.items[i] + strlen(prefix), 0, UINT32_MAX, &ret->in_namespace);
+            (void)parse_u32(parts.items[i] + strlen(prefix), 0, UINT32_MAX, ret_in_namespace);
     }
 }
 

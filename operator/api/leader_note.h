@@ -5,11 +5,10 @@
 
 #include <stdint.h>
 
-#include "operator/api/job/queue_limits.h"
-
 /* waiting: as queue_sum_up (operator/reconcile/report/queue.h) prints it. Owned by the caller. */
 char *leader_note_print(uint32_t largest_partition, const char *waiting, const char *key);
 uint32_t leader_note_largest_partition(const char *note); /* 0: unknown; accepts NULL */
-/* Zero for a namespace that is not among those with most; likewise. */
-void leader_note_read_counts(const char *note, const char *ns, struct queue_counts *ret);
+/* Instances that wait. Zero for a namespace that is not among those with most; likewise. */
+void leader_note_read_waiting(const char *note, const char *ns, uint32_t *ret_in_namespace,
+                              uint32_t *ret_total);
 const char *leader_note_key(const char *note); /* borrowed; NULL: it has none; likewise */

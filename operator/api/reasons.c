@@ -12,7 +12,8 @@ const struct reason reasons[] = {
     {"InsufficientIPUs", REASON_WAITING, "No controller has a free block of IPUs of this size",
      "Wait, or suspend or delete one of the jobs that the message names"},
     {"QueueFull", REASON_WAITING, "As many instances wait for IPUs as the chart's values allow",
-     "Wait, reduce spec.jobInstances of jobs that wait or delete some, or ask an admin to raise the value that "
+     "Wait, reduce spec.jobInstances of jobs that wait or delete some, or ask an admin to raise the value "
+     "that "
      "the message names"},
     {"ExceedsCapacity", REASON_WARNING,
      "No controller can ever create a partition with as many IPUs as the job requests",

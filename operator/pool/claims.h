@@ -125,6 +125,8 @@ struct claims_view {
     struct queue_limits limits; /* the oldest instances of the highest priority may wait */
 };
 
+bool claim_is_eligible(const struct claim *claim, size_t controller);
+
 /* Sorts the claims in place, in the order of the queue, fills verdicts[i] for claims[i], and adds the grants.
  */
 void claims_decide(const struct claims_view *view, struct claim *claims, size_t count,

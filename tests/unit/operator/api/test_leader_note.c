@@ -6,15 +6,15 @@
 TEST(a_note_is_read_as_it_was_written)
 {
     AUTO(mem) char *note = leader_note_print(4096, "9000;a=8000;team-a=1000", "0123abcd");
-    struct queue_counts counts;
+    uint32_t here, total;
 
     CHECK_INT_EQ(leader_note_largest_partition(note), 4096);
     CHECK_STR_EQ(leader_note_key(note), "0123abcd");
-    leader_note_read_counts(note, "team-a", &counts);
-    CHECK_INT_EQ(counts.total, 9000);
-    CHECK_INT_EQ(counts.in_namespace, 1000);
-    leader_note_read_counts(note, "team", &counts);
-    CHECK_INT_EQ(counts.in_namespace, 0);
+    leader_note_read_waiting(note, "team-a", &here, &total);
+    CHECK_INT_EQ(total, 9000);
+    CHECK_INT_EQ(here, 1000);
+    leader_note_read_waiting(note, "team", &here, &total);
+    CHECK_INT_EQ(here, 0);
 }
 
 TEST(a_note_of_another_version_has_what_it_has)
@@ -29,12 +29,12 @@ TEST(a_note_of_another_version_has_what_it_has)
                 {"64;x key", 64, 0, "key"}, {"64;5;a;=3 key", 64, 5, "key"}};
 
     CHECK_ROWS (row, rows) {
-        struct queue_counts counts;
+        uint32_t here, total;
 
         CHECK_INT_EQ(leader_note_largest_partition(row->note), row->largest);
         CHECK_STR_EQ(leader_note_key(row->note), row->key);
-        leader_note_read_counts(row->note, "a", &counts);
-        CHECK_INT_EQ(counts.total, row->total);
-        CHECK_INT_EQ(counts.in_namespace, 0);
+        leader_note_read_waiting(row->note, "a", &here, &total);
+        CHECK_INT_EQ(total, row->total);
+        CHECK_INT_EQ(here, 0);
     }
 }
