@@ -2,6 +2,7 @@
 counted, not listed: memory stays within a bound, the lease is renewed, and free IPUs are granted at once."""
 
 import concurrent.futures
+import datetime
 import json
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from operator_program import Operator
 from ports import free_port
 from test_admission import Webhooks, job
-from test_page_floods import BOUND_BYTES, forget_peak, peak_bytes, small_quarantine  # noqa: F401
+from test_page_floods import BOUND_BYTES, PROMPT_S, forget_peak, peak_bytes, small_quarantine  # noqa: F401
 from waiting import DEADLINE_S, until
 
 JOBS, INSTANCES = 100, 10_000
@@ -26,6 +27,15 @@ def waiting(operator):
     return total
 
 
+def moments(world, verb, job):
+    """When requests for records of this job's partitions came to the API server."""
+    for line in world.cluster.audit_log().read_text().splitlines():
+        event = json.loads(line)
+        about = event.get("objectRef", {})
+        if (event["verb"], about.get("resource")) == (verb, "configmaps") and about.get("name", "").startswith(f"p-{job}-{world.ns}-"):
+            yield datetime.datetime.fromisoformat(event["requestReceivedTimestamp"])
+
+
 def test_jobs_of_ten_thousand_instances_cost_no_more_than_small_ones(world, vipu):
     operator = world.start_operator(vipu.address, *NO_LIMIT)
     first = world.job("first", ipusPerJobInstance="64")
@@ -39,6 +49,8 @@ def test_jobs_of_ten_thousand_instances_cost_no_more_than_small_ones(world, vipu
     world.kubelet.succeed(pod)
     until(lambda: len(world.records()) == 64, "the free IPUs are granted", tell=world.tell)
     until(lambda: waiting(operator) == JOBS * INSTANCES - 64, "the others wait", tell=world.tell)
+    begin, end = max(moments(world, "delete", "first")), min(moments(world, "create", "flood-0"))
+    assert (end - begin).total_seconds() < PROMPT_S
 
     assert peak_bytes(operator) - idle < BOUND_BYTES
     after = world.lease()["spec"]
