@@ -10,7 +10,7 @@
 /* A long queue is evaluated less often, but often enough for free IPUs to be granted soon. */
 #define CLAIMS_PER_MS 10
 #define REFRESH_MAX_MS 50
-#define EXPLAINS_MAX 500         /* in one turn of the loop, of reports that are the same for many jobs */
+#define EXPLAINS_MAX 250         /* in one turn of the loop, of reports that are the same for many jobs */
 #define TEXT_REFRESH_MS 5000     /* a changed message with the same reason is not urgent */
 #define VALIDATE_WITHIN_MS 10000 /* after a start: wait this long for dry runs to return priorities */
 #define UNVALIDATED_RETRY_MS 50
