@@ -128,15 +128,16 @@ static void on_output(void *ctx, bool is_error, const char *bytes, size_t len)
         options->on_trouble(options->ctx, err.msg);
 }
 
-static char *termination_path(const struct node_container *c)
+static char *termination_file(const struct node_container *c)
 {
-    return mem_printf("%s/%s.termination", c->pod->dir, c->view.name);
+    return mem_printf("%s.termination", c->view.name);
 }
 
 /* As kubernetes/kubernetes, pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage. */
 static char *termination_message(const struct node_container *c)
 {
-    AUTO(mem) char *path = termination_path(c);
+    AUTO(mem) char *file = termination_file(c);
+    AUTO(mem) char *path = mem_printf("%s/%s", c->pod->dir, file);
     AUTO(str) struct str text = {0};
     struct err err;
     bool falls_back = str_eq(json_str(c->doc, "terminationMessagePolicy", ""), "FallbackToLogsOnError");
@@ -196,7 +197,8 @@ static struct pod_source source_of(const struct node *node)
 static void add_own_mounts(const struct node_container *c, struct sandbox *sandbox)
 {
     AUTO(mem) char *hosts = mem_printf("%s/hosts", c->pod->dir);
-    AUTO(mem) char *termination = termination_path(c);
+    AUTO(mem) char *file = termination_file(c);
+    AUTO(mem) char *termination = mem_printf("%s/%s", c->pod->dir, file);
     const char *log = json_str(c->doc, "terminationMessagePath", TERMINATION_LOG);
     struct err err;
     bool has_hosts = false;
@@ -205,7 +207,7 @@ static void add_own_mounts(const struct node_container *c, struct sandbox *sandb
         has_hosts = has_hosts || str_eq(json_str(mount, "mountPath", ""), "/etc/hosts");
     if (!has_hosts)
         sandbox_add(sandbox, hosts, "/etc/hosts", false);
-    if (file_write(termination, 0666, (struct slice){"", 0}, &err))
+    if (pod_dir_put_file(c->pod->dir, file, (struct slice){"", 0}, &err))
         sandbox_add(sandbox, termination, log, false);
 }
 

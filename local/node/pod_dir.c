@@ -1,8 +1,10 @@
 #include "local/node/pod_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +18,37 @@
 const char *pod_dir_hostname(const cJSON *pod)
 {
     return json_str(pod, "spec/hostname", json_str(pod, "metadata/name", ""));
+}
+
+bool pod_dir_create(const char *path, struct err *err)
+{
+    return mkdir(path, 0755) == 0 || errno == EEXIST || err_errno(err, errno, "cannot create %s", path);
+}
+
+bool pod_dir_create_parents(const char *dir, const char *path, struct err *err)
+{
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        AUTO(mem) char *parent = mem_printf("%s/%.*s", dir, (int)(slash - path), path);
+
+        if (!pod_dir_create(parent, err))
+            return false;
+    }
+    return true;
+}
+
+bool pod_dir_put_file(const char *dir, const char *path, struct slice bytes, struct err *err)
+{
+    AUTO(mem) char *whole = mem_printf("%s/%s", dir, path);
+    AUTO(fd) int fd = -1;
+
+    if (strstr(path, "..") || path[0] == '/' || !*path)
+        return err_set(err, ERR_INVALID, "a volume's file cannot have the path \"%.80s\"", path);
+    if (!pod_dir_create_parents(dir, path, err))
+        return false;
+    fd = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || write(fd, bytes.ptr, bytes.len) != (ssize_t)bytes.len)
+        return err_errno(err, errno, "cannot write %s", whole);
+    return true;
 }
 
 /* kubernetes/kubernetes, pkg/kubelet/kubelet_pods.go, managedHostsFileContent. */
@@ -39,14 +72,13 @@ static void add_own_names(const cJSON *pod, const char *address, struct str *hos
 bool pod_dir_make(const char *dir, const cJSON *pod, const char *address, const char *hosts, struct err *err)
 {
     AUTO(mem) char *root = mem_printf("%s/root", dir);
-    AUTO(mem) char *file = mem_printf("%s/hosts", dir);
     AUTO(str) struct str text = {0};
 
     str_adds(&text, hosts);
     add_own_names(pod, address, &text);
     if (mkdir(dir, 0755) != 0 || mkdir(root, 0755) != 0)
         return err_errno(err, errno, "cannot create %s", dir);
-    return file_write(file, 0644, str_slice(&text), err);
+    return pod_dir_put_file(dir, "hosts", str_slice(&text), err);
 }
 
 static bool has_volume(const cJSON *pod, const char *name)
@@ -61,12 +93,12 @@ static bool has_volume(const cJSON *pod, const char *name)
 bool pod_dir_share_hosts(const char *dir, const cJSON *pod, struct err *err)
 {
     AUTO(mem) char *from = mem_printf("%s/hosts", dir);
-    AUTO(mem) char *to = mem_printf("%s/" NAME_SCRATCH_VOLUME "/hosts", dir);
     AUTO(str) struct str text = {0};
 
     if (!has_volume(pod, NAME_SCRATCH_VOLUME))
         return true;
-    return file_read(from, HOSTS_MAX_BYTES, &text, err) && file_write(to, 0644, str_slice(&text), err);
+    return file_read(from, HOSTS_MAX_BYTES, &text, err) &&
+           pod_dir_put_file(dir, NAME_SCRATCH_VOLUME "/hosts", str_slice(&text), err);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)

@@ -1,47 +1,13 @@
 #include "local/node/volumes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "local/node/pod_dir.h"
 #include "operator/api/names.h"
-
-#define FILE_MODE 0644
-
-static bool make_dir(const char *path, struct err *err)
-{
-    return mkdir(path, 0755) == 0 || errno == EEXIST || err_errno(err, errno, "cannot create %s", path);
-}
-
-/* Of all but the last part of the path below dir. */
-static bool make_parents(const char *dir, const char *path, struct err *err)
-{
-    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-        AUTO(mem) char *parent = mem_printf("%s/%.*s", dir, (int)(slash - path), path);
-
-        if (!make_dir(parent, err))
-            return false;
-    }
-    return true;
-}
-
-static bool put_file(const char *dir, const char *path, const struct str *bytes, struct err *err)
-{
-    AUTO(mem) char *whole = mem_printf("%s/%s", dir, path);
-    AUTO(fd) int fd = -1;
-
-    if (strstr(path, "..") || path[0] == '/' || !*path)
-        return err_set(err, ERR_INVALID, "a volume's file cannot have the path \"%.80s\"", path);
-    if (!make_parents(dir, path, err))
-        return false;
-    fd = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
-    if (fd < 0 || write(fd, str_text(bytes), bytes->len) != (ssize_t)bytes->len)
-        return err_errno(err, errno, "cannot write %s", whole);
-    return true;
-}
 
 /* ---- what volumes contain ---- */
 
@@ -51,7 +17,7 @@ static bool put_key(const cJSON *object, const char *key, const char *dir, const
     AUTO(str) struct str bytes = {0};
 
     if (pod_source_value(object, key, &bytes))
-        return put_file(dir, path, &bytes, err);
+        return pod_dir_put_file(dir, path, str_slice(&bytes), err);
     return is_optional || err_set(err, ERR_NOT_FOUND, "%s \"%s\" has no key %s", json_str(object, "kind", ""),
                                   json_str(object, "metadata/name", ""), key);
 }
@@ -86,7 +52,7 @@ static bool put_fields(const cJSON *pod, const cJSON *from, const char *dir, str
         AUTO(str) struct str bytes = {0};
 
         str_adds(&bytes, value ? value : "");
-        if (!put_file(dir, json_str(item, "path", ""), &bytes, err))
+        if (!pod_dir_put_file(dir, json_str(item, "path", ""), str_slice(&bytes), err))
             return false;
     }
     return true;
@@ -117,7 +83,7 @@ static bool make_host_path(const cJSON *volume, struct err *err)
     const char *path = json_str(volume, "hostPath/path", ""), *type = json_str(volume, "hostPath/type", "");
 
     if (str_eq(type, "DirectoryOrCreate"))
-        return make_dir(path, err);
+        return pod_dir_create(path, err);
     return access(path, F_OK) == 0 || err_errno(err, errno, "cannot mount the hostPath %s", path);
 }
 
@@ -125,8 +91,9 @@ bool volumes_make(const cJSON *pod, const struct pod_source *source, const char 
 {
     JSON_EACH (volume, json_at(pod, "spec/volumes")) {
         AUTO(mem) char *place = mem_printf("%s/%s", dir, json_str(volume, "name", ""));
-        bool ok = json_at(volume, "hostPath") ? make_host_path(volume, err)
-                                              : make_dir(place, err) && fill(pod, volume, source, place, err);
+        bool ok = json_at(volume, "hostPath")
+                      ? make_host_path(volume, err)
+                      : pod_dir_create(place, err) && fill(pod, volume, source, place, err);
 
         if (!ok)
             return err_wrap(err, "volume %s", json_str(volume, "name", ""));
@@ -157,7 +124,7 @@ static bool add_sub_path(const cJSON *mount, const struct strv *env, char **sour
     if (strstr(sub, "..") || sub[0] == '/')
         return err_set(err, ERR_INVALID, "invalid subPath \"%.80s\"", sub);
     AUTO(mem) char *whole = mem_printf("%s/%s", *source, sub);
-    if (access(whole, F_OK) != 0 && !make_parents(*source, below, err))
+    if (access(whole, F_OK) != 0 && !pod_dir_create_parents(*source, below, err))
         return false;
     mem_set_str(source, whole);
     return true;
