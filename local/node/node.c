@@ -291,17 +291,18 @@ static int64_t grace_of(const struct node_pod *pod)
     return json_i64(pod->doc, "spec/terminationGracePeriodSeconds", DEFAULT_GRACE_S);
 }
 
-/* All containers that run, or its sidecars. */
+/* All containers that run, or its sidecars; once. */
 static void terminate(struct node_pod *pod, bool sidecars_only, int64_t grace_s)
 {
+    if (loop_timer_is_running(&pod->grace))
+        return;
     for (size_t i = 0; i < pod->count; i++) {
         struct node_container *c = &pod->containers[i];
 
         if (c->view.state == CONTAINER_RUNNING && (!sidecars_only || c->view.role == CONTAINER_SIDECAR))
             container_terminate(c->running);
     }
-    if (!loop_timer_is_running(&pod->grace))
-        loop_timer_start(pod->node->loop, &pod->grace, grace_s * 1000, on_grace_over);
+    loop_timer_start(pod->node->loop, &pod->grace, grace_s * 1000, on_grace_over);
 }
 
 static void pod_free(struct node_pod *pod)
@@ -387,15 +388,13 @@ static void advance(struct node_pod *pod)
 
 static void stop(struct node_pod *pod, int64_t grace_s)
 {
-    bool was_stopping = pod->is_stopping;
-
     pod->is_stopping = true;
-    if (was_stopping && is_running(pod) && grace_s > 0)
-        return;
-    if (is_running(pod))
+    if (!is_running(pod))
+        advance(pod);
+    else if (grace_s > 0)
         terminate(pod, false, grace_s);
     else
-        advance(pod);
+        loop_timer_start(pod->node->loop, &pod->grace, 0, on_grace_over);
 }
 
 /* kubernetes/kubernetes, pkg/kubelet/active_deadline.go. */
@@ -518,8 +517,8 @@ void node_saw(struct node *node, enum api_change_type type, const struct api_obj
     } else if (pod && json_at(object->doc, "metadata/deletionTimestamp") && !pod->is_deleted) {
         pod->is_deleted = true;
         stop(pod, json_i64(object->doc, "metadata/deletionGracePeriodSeconds", DEFAULT_GRACE_S));
-    } else if (pod && !loop_timer_is_running(&pod->deadline)) {
-        limit(pod, object->doc);
+    } else if (pod) {
+        limit(pod, object->doc); /* which may have been lowered */
     }
 }
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "lib"))
@@ -68,7 +67,7 @@ class Runner:
         """Begins to run the objects, which are given on standard input unless they are paths."""
         self._count += 1
         dir = dir or self.folder / f"run-{self._count}"
-        text = "---\n".join(item if isinstance(item, str) else yaml.safe_dump(item) for item in objects)
+        text = "\n---\n".join(item if isinstance(item, str) else json.dumps(item) for item in objects)
         # A file of its own, as a pipe would have to be read by somebody while the run is waited for.
         out, err = self.folder / f"out-{self._count}", self.folder / f"err-{self._count}"
         given = self.folder / f"in-{self._count}.yaml"

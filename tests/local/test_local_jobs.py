@@ -76,6 +76,19 @@ def test_a_deadline_ends_a_job(run):
     assert done.final["status"]["reason"] == "DeadlineExceeded", done.final["status"]
 
 
+def test_a_deadline_is_lowered_while_the_pod_runs(run):
+    """The pod has one of its own; the operator stops it by a shorter one."""
+    done = run(job("sleep 1000", activeDeadlineSeconds=1, template={"activeDeadlineSeconds": 100}), options=["-o", "json", "--timeout", "20"])
+    assert done.final["status"]["reason"] == "DeadlineExceeded", done.err
+
+
+def test_every_container_is_asked_to_end_once(run):
+    side = {"name": "side", "restartPolicy": "Always", "command": ["sh", "-c", "trap 'echo asked' TERM; while :; do sleep 0.05; done"]}
+    done = run(job("sleep 0.2", template={"initContainers": [side, side | {"name": "other"}]}))
+    assert done.code == 0
+    assert sorted(done.lines) == ["[0.0 other] asked", "[0.0 side] asked"]
+
+
 def test_values_are_set_from_the_command_line(run):
     done = run(job("echo $IPU_JOB_IPUS_PER_INSTANCE"), options=["--set", "spec.ipusPerJobInstance=8"])
     assert done.lines == ["[0.0] 8"]
