@@ -9,6 +9,8 @@
 #include "operator/api/names.h"
 #include "operator/serve/webhooks/admission.h"
 
+#define OBJECT_MAX_BYTES ((size_t)3 * 512 * 1024)
+
 /* Every step of it adds a member at a path of keys; see defaults.h. */
 static void apply_defaults(cJSON *job)
 {
@@ -30,6 +32,17 @@ static void leave_network_out(cJSON *job)
 
     for (size_t i = 0; i < COUNT_OF(specs); i++)
         json_drop(json_at_mut(job, specs[i]), "hostNetwork");
+}
+
+/* An API server does not store more: etcd's default limit of a request. */
+static bool has_size(const struct object *object, struct strv *problems)
+{
+    AUTO(mem) char *text = json_print(object->doc);
+
+    if (strlen(text) <= OBJECT_MAX_BYTES)
+        return true;
+    object_add_problem(object, "larger than the 1.5 MiB that a cluster stores of an object", problems);
+    return false;
 }
 
 static void check_job(struct object *job, const struct objects *objects, bool is_strict, uint32_t ipus,
@@ -68,10 +81,10 @@ void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struc
     for (size_t i = 0; i < objects->count; i++) {
         struct object *object = &objects->items[i];
 
+        jobs += object_is_kind(object, API_KIND);
         check_name(objects, object, problems);
-        if (!object_is_kind(object, API_KIND))
+        if (!has_size(object, problems) || !object_is_kind(object, API_KIND))
             continue;
-        jobs++;
         check_job(object, objects, is_strict, ipus, notes, warnings, problems);
     }
     for (size_t i = 0; i < objects->unused.count; i++) {

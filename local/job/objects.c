@@ -6,6 +6,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
+#include "operator/api/job/field.h"
 #include "operator/api/names.h"
 
 #define FILE_MAX_BYTES ((size_t)4 * 1024 * 1024)
@@ -161,8 +162,11 @@ static const cJSON *find_node(const cJSON *root, const char *path)
 void object_add_problem(const struct object *object, const char *problem, struct strv *problems)
 {
     const char *colon = strstr(problem, ": ");
-    AUTO(mem) char *path = mem_strndup(problem, colon ? (size_t)(colon - problem) : 0);
+    AUTO(mem) char *path = NULL;
 
+    if (problems->count >= FIELD_PROBLEMS_MAX)
+        return;
+    path = mem_strndup(problem, colon ? (size_t)(colon - problem) : 0);
     strv_pushf(problems, "%s: line %u: %s", object->file->name,
                yaml_line(&object->file->doc, find_node(object->original, path)), problem);
 }

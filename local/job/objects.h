@@ -32,7 +32,8 @@ void objects_set(struct objects *objects, const char *assignment, struct strv *p
 bool object_is_kind(const struct object *object, const char *kind);
 const struct object *objects_find(const struct objects *objects, const char *kind, const char *ns,
                                   const char *name);
-/* "FILE: line N: PROBLEM", where the problem begins with the path of a field. */
+/* "FILE: line N: PROBLEM", where the problem begins with the path of a field. After FIELD_PROBLEMS_MAX no
+ * more are added. */
 void object_add_problem(const struct object *object, const char *problem, struct strv *problems);
 void objects_release(struct objects *objects);
 DEFINE_AUTO(objects);

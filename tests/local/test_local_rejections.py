@@ -66,6 +66,22 @@ def test_a_file_that_is_missing_and_one_that_is_too_large(tmp_path):
     assert "none.yaml" in done.stderr and "large.yaml" in done.stderr
 
 
+@pytest.mark.parametrize("pod", [
+    {"containers": [{"name": f"c{n}", "command": ["true"], "tty": True} for n in range(10000)]},
+    {"volumes": [{"name": f"v{n}", "nfs": {}} for n in range(10000)]},
+])
+def test_a_flood_of_mistakes_is_cut_off(run, pod):
+    done = run(job("true", template=pod))
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 100
+
+
+def test_an_object_that_no_cluster_would_store(run):
+    done = run(job("true " + "x" * (2 << 20)))
+    assert done.code == 2
+    assert "larger than the 1.5 MiB that a cluster stores of an object" in done.err
+
+
 def test_two_objects_of_one_name(run):
     done = run(job("true"), job("true"))
     assert done.code == 2 and "Duplicate value" in done.err

@@ -80,7 +80,7 @@ SUITES = [
     Suite("mpi", "PopDist and poprun with mpirun, and PopDist's threads under ThreadSanitizer",
           (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
            Ctest("tsan", "threads")), 9, "programs"),
-    Suite("local", "ipu-run: jobs without a cluster, with processes, mpirun and namespaces", (Pytest(("local",), "release"),), 1, "programs"),
+    Suite("local", "ipu-run: jobs without a cluster, with processes, mpirun and namespaces", (Pytest(("local",), "release"),), 2, "programs"),
     Suite("python", "the Python package ipu_jobs with a scripted API server and ipu-run, TorchX, wheels", (Pytest(("python",), "release"),), 3, "programs"),
     Suite("forecast", "the queue's engine against a brute-force oracle and AccaSim, through whole days, and its benchmark",
           (Pytest(("forecast",), "release"),), 3, "programs"),
