@@ -51,6 +51,7 @@ TEST(a_job_beyond_the_simulated_system_is_warned_of)
     CHECK_INT_EQ(problems.count, 0);
     CHECK_INT_EQ(warnings.count, 1);
     CHECK_HAS(warnings.items[0], "64");
+    CHECK_STR_EQ(json_str(doc, "spec/ipusPerJobInstance", ""), "128");
 }
 
 TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
@@ -65,6 +66,7 @@ TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
     CHECK_INT_EQ(problems.count, 2);
     CHECK_HAS(problems.items[0], "spec.ipusPerJobInstance");
     CHECK_HAS(problems.items[1], "containers[0].tty");
+    CHECK(json_at(doc, "spec/cleanPodPolicy") == NULL);
 }
 
 TEST(files_without_a_job_are_a_mistake)
