@@ -131,7 +131,7 @@ static void add_running(struct board *b, uint32_t number)
         hard = run_estimate_corrected(hard, 0);
     bound = hard;
     if (b->input->controllers[r->controller].policy == FORECAST_PREDICTED && r->left.p90 &&
-        r->left.p90 < bound)
+        bound == FORECAST_UNKNOWN)
         bound = r->left.p90;
     *s = (struct slot){.block = within_room(room, r->block),
                        .controller = r->controller,

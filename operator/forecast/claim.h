@@ -4,12 +4,12 @@
 #include "operator/forecast/forecast.h"
 
 /* Seconds after a start by which it has ended, by what a policy believes; FORECAST_UNKNOWN: no bound. A bound
- * of 0 cannot be true. */
+ * of 0 cannot be true. A deadline is always true, a p90 in nine of ten cases: it does not take its place. */
 static inline int64_t claim_bound(const struct forecast_claim *claim, bool is_predicted)
 {
     int64_t bound = claim->bound_s > 0 ? claim->bound_s : FORECAST_UNKNOWN;
 
-    return is_predicted && claim->run.p90 && claim->run.p90 < bound ? claim->run.p90 : bound;
+    return is_predicted && claim->run.p90 && bound == FORECAST_UNKNOWN ? claim->run.p90 : bound;
 }
 
 /* For how long it has waited. */

@@ -14,9 +14,10 @@
  * minute and 5 %. A later claim may start outside every reserved block, or inside if it must have ended when
  * the reservation begins (invariant I-HEAD): so it cannot delay the reserved claim while bounds hold.
  *
- * Bounds. `strict` and `bounded` believe deadlines only, `predicted` also the p90 of a claim's run time. A
- * bound that has passed is corrected by growing steps (run_estimate_corrected), so that the reservation
- * slides by known jumps. `max_slide_s` after the promised start, the block closes to everybody else.
+ * Bounds. `strict` and `bounded` believe deadlines only, `predicted` also the p90 of a run time without a
+ * deadline. A bound that has passed is corrected by growing steps (run_estimate_corrected), so that the
+ * reservation slides by known jumps. `max_slide_s` after the promised start, the block closes to everybody
+ * else.
  *
  * A reservation whose start nobody can know, because an occupant of its block has no bound, leaves its block
  * open to everybody: an occupant without an end must not close a machine. So that a stream of small claims
@@ -43,7 +44,7 @@
 enum forecast_policy {
     FORECAST_STRICT,   /* nothing passes the first that could use the controller */
     FORECAST_BOUNDED,  /* see above */
-    FORECAST_PREDICTED /* likewise, and the p90 of run times counts as a bound */
+    FORECAST_PREDICTED /* likewise, and the p90 of run times counts as a bound where there is no deadline */
 };
 
 /* The same IPUs in each of `domain_count` consecutive domains. A part of one domain has domain_count 1, a
@@ -125,17 +126,21 @@ struct forecast_reservation {
 };
 
 struct forecast_settings {
-    uint32_t depth;        /* reservations per controller, 1 to FORECAST_DEPTH_MAX */
-    int64_t max_slide_s;   /* after a broken promise, others may use the block so long; FORECAST_UNKNOWN: for
-                              ever */
+    uint32_t depth;        /* reservations per controller, up to FORECAST_DEPTH_MAX; 0: none */
+    int64_t max_slide_s;   /* after a broken promise, others may use the block for so long */
     int64_t close_after_s; /* wait after which a block with unknown start closes; FORECAST_UNKNOWN: never */
     int64_t guard_after_s; /* wait after which a claim comes first in its priority; FORECAST_UNKNOWN: never */
-    bool has_shares;       /* namespaces with less usage per weight come first, by factors of two */
+    uint32_t early_permille, late_permille; /* of how far p10 and p90 are from p50 (forecast_calibrate) */
+    bool has_shares; /* namespaces with less usage per weight come first, by factors of two */
 };
 
 #define FORECAST_SETTINGS_DEFAULT                                                                            \
-    ((struct forecast_settings){                                                                             \
-        .depth = 1, .max_slide_s = 30 * 60, .close_after_s = 4 * 3600, .guard_after_s = FORECAST_UNKNOWN})
+    ((struct forecast_settings){.depth = 1,                                                                  \
+                                .max_slide_s = 30 * 60,                                                      \
+                                .close_after_s = 60 * 60,                                                    \
+                                .guard_after_s = FORECAST_UNKNOWN,                                           \
+                                .early_permille = 1000,                                                      \
+                                .late_permille = 1500})
 
 /* All borrowed for the life of the forecast. */
 struct forecast_input {
@@ -216,3 +221,8 @@ const struct forecast_plan *forecast_plan_of(const struct forecast *forecast);
 /* Works on the expected starts, for about `work` microseconds of a usual processor: counted in steps, so that
  * slices of any length give the same result. True when they are complete. */
 bool forecast_step(struct forecast *forecast, uint32_t work);
+
+/* Corrects the widths after a start that was expected in this band, so that 10 % of starts come before p10
+ * and 10 % after p90: what arrives later is not in the forecast, so that starts are rather late. */
+void forecast_calibrate(struct forecast_settings *settings, const struct forecast_verdict *told,
+                        int64_t start_s);

@@ -169,6 +169,24 @@ static int64_t time_of(const struct projection *p, uint32_t second)
     return second == DRAW_NEVER ? FORECAST_UNKNOWN : board_time(p->served, second);
 }
 
+static int64_t stretched(int64_t span, uint32_t permille)
+{
+    return span / 1000 * permille + span % 1000 * permille / 1000;
+}
+
+/* What the scenarios do not know, such as later arrivals, makes bands wider. */
+static void stretch_band(const struct projection *p, struct forecast_verdict *v)
+{
+    const struct forecast_input *input = p->served->input;
+
+    if (v->p50_s == FORECAST_UNKNOWN)
+        return;
+    v->p10_s = v->p50_s - stretched(v->p50_s - v->p10_s, input->settings.early_permille);
+    v->p10_s = v->p10_s > input->now_s ? v->p10_s : input->now_s;
+    if (v->p90_s != FORECAST_UNKNOWN)
+        v->p90_s = v->p50_s + stretched(v->p90_s - v->p50_s, input->settings.late_permille);
+}
+
 /* The 4th, the middle of the 20th and 21st, and the 37th of 40. */
 static void set_exact_bands(struct projection *p, struct forecast_verdict *verdicts)
 {
@@ -183,6 +201,7 @@ static void set_exact_bands(struct projection *p, struct forecast_verdict *verdi
         v->p50_s = time_of(p, high == DRAW_NEVER ? DRAW_NEVER : low + (high - low) / 2);
         v->p90_s = time_of(p, starts[DRAW_SCENARIOS * 9 / 10]);
         v->basis = v->p50_s == FORECAST_UNKNOWN ? FORECAST_OPEN : FORECAST_BY_HISTORY;
+        stretch_band(p, v);
     }
 }
 

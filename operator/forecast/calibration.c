@@ -1,0 +1,20 @@
+#include "operator/forecast/forecast.h"
+
+#define LEAST 250
+#define MOST 16000
+
+/* Nine hits undo a miss (Gibbs and Candes, adaptive conformal inference, 2021). */
+static void adapt(uint32_t *permille, bool is_missed)
+{
+    *permille = is_missed ? *permille + *permille / 11 : *permille - *permille / 100;
+    *permille = *permille < LEAST ? LEAST : *permille > MOST ? MOST : *permille;
+}
+
+void forecast_calibrate(struct forecast_settings *settings, const struct forecast_verdict *told,
+                        int64_t start_s)
+{
+    if (told->basis != FORECAST_BY_HISTORY || told->p90_s == FORECAST_UNKNOWN)
+        return;
+    adapt(&settings->early_permille, start_s < told->p10_s);
+    adapt(&settings->late_permille, start_s > told->p90_s);
+}
