@@ -77,11 +77,10 @@ void board_copy(struct board *to, const struct board *from)
 
 uint32_t board_key(int64_t bound_s, int64_t start_s)
 {
-    int64_t age = -start_s;
+    int64_t age = start_s < 2 - AGE_ZERO ? AGE_ZERO - 2 : start_s > AGE_ZERO ? -AGE_ZERO : -start_s;
 
     if (bound_s != FORECAST_UNKNOWN && bound_s < KEY_NO_BOUND)
         return bound_s < 1 ? 1 : (uint32_t)bound_s;
-    age = age < -AGE_ZERO ? -AGE_ZERO : age > AGE_ZERO - 2 ? AGE_ZERO - 2 : age;
     return KEY_NO_BOUND + (uint32_t)(AGE_ZERO + age);
 }
 

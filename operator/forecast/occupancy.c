@@ -72,7 +72,9 @@ void lone_mark(uint64_t *sets, uint32_t local, unsigned top, uint64_t ipus)
         uint64_t *word = &sets[order * DOMAINS_WORDS_MAX + local / 64];
         uint64_t pairs = order + 1 < DOMAIN_ORDERS ? ipus & ipus >> (1u << order) & ALIGNED[order + 1] : 0;
 
-        *word = ipus & ~(pairs | pairs << (1u << order)) ? *word | bit : *word & ~bit;
+        if (pairs)
+            ipus &= ~(pairs | pairs << (1u << order));
+        *word = ipus ? *word | bit : *word & ~bit;
         ipus = pairs;
     }
 }

@@ -119,7 +119,8 @@ static uint32_t lengthens(const struct search *s, uint32_t d)
     return s->end > latest ? s->end - latest : 0;
 }
 
-static bool find_in_part(const struct search *s, unsigned order, struct forecast_block *ret)
+static bool find_in_part(const struct search *s, unsigned order, bool may_lengthen,
+                         struct forecast_block *ret)
 {
     uint32_t best = 0, best_longer = 0, best_free = 0;
     bool found = false;
@@ -128,7 +129,7 @@ static bool find_in_part(const struct search *s, unsigned order, struct forecast
         for (uint64_t left = s->lone[order][w]; left; left &= left - 1) {
             uint32_t d = w * 64 + (uint32_t)__builtin_ctzll(left), longer = lengthens(s, d), free;
 
-            if (found && longer > best_longer)
+            if (found ? longer > best_longer : longer > 0 && !may_lengthen)
                 continue;
             free = (uint32_t)__builtin_popcountll(s->o->free[s->r->first + d]);
             if (found && longer == best_longer && free >= best_free)
@@ -183,9 +184,10 @@ static bool find_block(struct search *s, const struct occupancy *o, uint32_t roo
     uint32_t first;
 
     search_begin(s, o, room);
-    for (unsigned order = domains ? s->r->top : order_of(s->size); order < s->r->top; order++)
-        if (find_in_part(s, order, ret))
-            return true;
+    for (int may_lengthen = 0; may_lengthen <= 1 && domains == 0; may_lengthen++)
+        for (unsigned order = order_of(s->size); order < s->r->top; order++)
+            if (find_in_part(s, order, may_lengthen, ret))
+                return true;
     if (!find_run(s, domains ? domains : 1, &first))
         return false;
     *ret = domains ? whole_domains(s->r, first, domains) : part_of(first, 0, s->size);

@@ -9,9 +9,10 @@ bool place_is_possible(const struct forecast_controller *controller, uint32_t si
 bool place_is_free(const struct occupancy *o, uint32_t room, uint32_t size);
 
 /* The place for a claim that ends at this key. Blocks that are kept for others are passed over unless it ends
- * before they begin; a block that is kept but open comes after all others. Cut from the smallest free block;
- * then from a domain that it does not keep in use longer, or least; from the fuller domain; the lowest one.
- * A wholly free domain is taken from the begin of the shortest run of such domains. */
+ * before they begin; a block that is kept but open comes after all others. A domain in use that it does not
+ * keep in use longer comes first; then the smallest free block that it is cut from, the domain that it keeps
+ * in use the least longer, the fuller domain, the lowest one. A wholly free domain comes last, at the begin
+ * of the shortest run of such domains. */
 bool place_find(const struct occupancy *o, uint32_t room, uint32_t size, uint32_t end,
                 struct forecast_block *ret);
 /* Who ends by the result finds a place; 0: nobody, KEY_GONE: everybody. */
