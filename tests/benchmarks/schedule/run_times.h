@@ -1,4 +1,5 @@
-/* How long the latest runs of each kind of job took, and what that tells of a run. */
+/* How long the latest runs of each kind of job took, and what that tells of a run: the rule of the operator's
+ * own history (operator/forecast/run_estimate.h), kept sorted, because here millions ask. */
 #pragma once
 
 #include "operator/forecast/forecast.h"

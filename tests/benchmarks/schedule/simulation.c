@@ -191,10 +191,12 @@ static int loss_cause(const struct simulation *s, uint32_t size)
 {
     AUTO(mem) uint64_t *outside = NULL;
 
-    if (s->policy == EASY)
+    if (s->policy == EASY) /* it knows no blocks, and nobody waits but for the head's sake */
         return s->free_ipus < size ? LOSS_FRAGMENTED : LOSS_RESERVED;
     if (!has_block(s->free, s->work->domains, size))
         return LOSS_FRAGMENTED;
+    if (s->policy == STRICT)
+        return LOSS_POLICY;
     outside = copy_of(s->free, s->work->domains, sizeof(*s->free));
     for (size_t i = 0; i < s->reserved_count; i++)
         for (uint32_t d = 0; d < s->reserved[i].block.domain_count; d++)
