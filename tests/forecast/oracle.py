@@ -63,23 +63,30 @@ def usable(machine, end, with_open):
     return free
 
 
+def lengthening(machine, domain, end):
+    """By how much a claim that ends then keeps the domain in use longer. Without all of its IPUs it is never whole again."""
+    if any((domain, i) not in machine.ipus for i in range(DOMAIN)):
+        return 0
+    return max(0, end - max((until for (d, _), until in machine.busy.items() if d == domain), default=0))
+
+
 def cut_within_domain(machine, size, end, free):
-    """From the smallest free block, in the domain that it keeps in use longer the least, then the fullest, then the lowest."""
-    for larger in sizes_above(size):
-        if larger == DOMAIN:
-            return None
+    """In a domain in use that it does not keep in use longer; else the least longer for the smallest free block; then in the
+    fullest, then in the lowest."""
+    def preference(block):
+        domain = min(block)[0]
+        return lengthening(machine, domain, end), sum(d == domain for d, _ in machine.free()), min(block)
+
+    lone = {}
+    for larger in sizes_above(size)[:-1]:
         pairs = machine.blocks(2 * larger)
-        lone = [b for b in machine.blocks(larger) if b <= free and not any(b < pair <= free for pair in pairs)]
-
-        def preference(block):
-            domain = min(block)[0]
-            is_broken = any((domain, i) not in machine.ipus for i in range(DOMAIN))  # it is never whole again, however long it is used
-            latest = max((until for (d, _), until in machine.busy.items() if d == domain), default=0)
-            return 0 if is_broken else max(0, end - latest), sum(d == domain for d, _ in machine.free()), min(block)
-
-        if lone:
-            first = min(min(lone, key=preference))
-            return frozenset((first[0], first[1] + i) for i in range(size))
+        lone[larger] = [b for b in machine.blocks(larger) if b <= free and not any(b < pair <= free for pair in pairs)]
+    for at_no_cost in (True, False):
+        for blocks in lone.values():
+            found = [block for block in blocks if not at_no_cost or not lengthening(machine, min(block)[0], end)]
+            if found:
+                domain, first = min(min(found, key=preference))
+                return frozenset((domain, first + i) for i in range(size))
     return None
 
 
@@ -151,8 +158,8 @@ class Moment:
     def occupy(self, running):
         machine = self.machines[running.get("controller", 0)]
         spans = [] if running["end"] is None else [corrected(running["end"] - self.now)]
-        if machine.policy == "predicted":
-            spans += running.get("left", [])[2:]
+        if machine.policy == "predicted" and not spans:
+            spans = running.get("left", [])[2:]
         until = min(spans, default=UNBOUNDED + self.now - running["start"])
         for ipu in ipus_of(running["block"], running["size"]):
             machine.busy[ipu] = until
@@ -164,8 +171,8 @@ class Moment:
 
     def end_of(self, claim, number):
         spans = [] if claim["bound"] is None else [claim["bound"]]
-        if self.machines[number].policy == "predicted":
-            spans += claim.get("run", [])[2:]
+        if self.machines[number].policy == "predicted" and not spans:
+            spans = claim.get("run", [])[2:]
         return min(spans, default=UNBOUNDED)
 
     def key_of(self, claim):

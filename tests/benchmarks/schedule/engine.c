@@ -86,7 +86,7 @@ static struct request request_of(const struct simulation *s, bool with_times)
                                       .claim_count = s->waiting_count,
                                       .reservations = s->reserved,
                                       .reservation_count = s->reserved_count,
-                                      .settings = FORECAST_SETTINGS_DEFAULT};
+                                      .settings = s->settings};
     return r;
 }
 
@@ -186,6 +186,6 @@ void engine_tell(struct simulation *s, uint32_t job)
     sooner = verdict_of(s, job, ALL_SHORT);
     later = verdict_of(s, job, ALL_LONG);
     o->is_told = true;
-    o->told = (struct band){told.p10_s, told.p90_s};
+    o->told = told;
     o->plain = (struct band){sooner.p50_s, later.p50_s};
 }

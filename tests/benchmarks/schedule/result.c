@@ -38,10 +38,10 @@ static bool is_unfair(const struct outcome *o, int64_t submit_s)
 static void group_add_told(struct group *g, const struct outcome *o)
 {
     g->told++;
-    g->inside += is_inside(o->told, o->start_s);
-    g->below += o->start_s < o->told.early_s;
+    g->inside += is_inside((struct band){o->told.p10_s, o->told.p90_s}, o->start_s);
+    g->below += o->start_s < o->told.p10_s;
     g->inside_plain += is_inside(o->plain, o->start_s);
-    samples_add(&g->width, (double)(o->told.late_s - o->told.early_s));
+    samples_add(&g->width, (double)(o->told.p90_s - o->told.p10_s));
     samples_add(&g->plain_width, (double)(o->plain.late_s - o->plain.early_s));
 }
 

@@ -24,6 +24,7 @@ void simulation_init(struct simulation *s, const struct workload *work, enum pol
                              .sample_every = sample_every,
                              .arrivals = work->count,
                              .wake_s = NEVER,
+                             .settings = FORECAST_SETTINGS_DEFAULT,
                              .waiting = mem_alloc(work->count * sizeof(*s->waiting)),
                              .running = mem_alloc(work->count * sizeof(*s->running)),
                              .outcome = mem_alloc(work->count * sizeof(*s->outcome)),
@@ -130,6 +131,8 @@ void simulation_start(struct simulation *s, uint32_t job, struct forecast_block 
     s->waiting_ipus -= s->work->jobs[job].size;
     s->block[job] = block;
     s->outcome[job].start_s = s->now_s;
+    if (s->outcome[job].is_told && !s->is_what_if)
+        forecast_calibrate(&s->settings, &s->outcome[job].told, s->now_s);
     while (low < high) {
         size_t middle = (low + high) / 2;
 

@@ -25,9 +25,9 @@ struct outcome {
     int64_t promised_s;     /* when that was told */
     bool is_late_by_passer; /* when it should have started, one that had passed it held its block */
     bool is_told;           /* it had to wait, and was told at its arrival when it would start: */
-    struct band told;       /* by scenarios */
-    struct band plain;      /* all run times at their p10, and all at their p90 */
-    int64_t fair_s; /* when it would have started without those that came after it; NEVER: not asked */
+    struct forecast_verdict told;
+    struct band plain; /* all run times at their p10, and all at their p90 */
+    int64_t fair_s;    /* when it would have started without those that came after it; NEVER: not asked */
 };
 
 struct simulation {
@@ -45,8 +45,9 @@ struct simulation {
     uint64_t waiting_ipus;
     struct forecast_reservation *reserved; /* of the latest decision */
     size_t reserved_count;
-    struct run_times *run_times; /* of what has ended; borrowed */
-    bool is_what_if;             /* a copy that measures nothing and learns nothing */
+    struct run_times *run_times;       /* of what has ended; borrowed */
+    struct forecast_settings settings; /* calibrated by every start that was told */
+    bool is_what_if;                   /* a copy that measures nothing and learns nothing */
 
     /* In IPU-seconds, between the first job that counts and the last arrival. */
     int64_t measured_from_s, measured_until_s;
