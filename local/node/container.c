@@ -98,8 +98,11 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     int which = 0;
     ssize_t got;
 
-    (void)status;
     (void)events;
+    /* libuv stops watching at an error, such as a supervisor that ended without reading its last order, and
+     * what that has reported is still there. */
+    if (status < 0)
+        (void)uv_poll_start(poll, UV_READABLE, on_readable);
     while (container->streams[which] != stream)
         which++;
     got = read(stream->fd, block, sizeof(block));
