@@ -92,6 +92,8 @@ void on_record_patched(struct request *request, struct kube_response *res)
         return;
     }
     response_expect_version(request, r->records, key, res);
+    if (request->op.reason)
+        accounting_note_restart(&r->counters.accounting, request->op.reason);
     if (!cache)
         return;
     partition = job_cache_partition(cache, record->name, loop_now_ms(r->loop));

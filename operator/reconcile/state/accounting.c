@@ -42,19 +42,26 @@ void accounting_note_record(struct accounting *accounting, const struct record *
     change(accounting, new, true, now_ms);
 }
 
+static void count_reason(uint64_t **counts, const char *name)
+{
+    const struct reason *reason = reason_find(name);
+
+    if (!*counts)
+        *counts = mem_alloc((reason_count + 1) * sizeof(**counts));
+    (*counts)[reason ? (size_t)(reason - reasons) : reason_count]++;
+}
+
 static void note_failure(struct accounting *accounting, const struct job *job)
 {
     struct err err = {0};
     AUTO(json) cJSON *status = job_status(job, &err);
-    const struct reason *reason = reason_find(json_str(status, "reason", ""));
 
-    if (!reason) {
-        accounting->failed_else++;
-        return;
-    }
-    if (!accounting->failed)
-        accounting->failed = mem_alloc(reason_count * sizeof(*accounting->failed));
-    accounting->failed[reason - reasons]++;
+    count_reason(&accounting->failed, json_str(status, "reason", ""));
+}
+
+void accounting_note_restart(struct accounting *accounting, const char *reason)
+{
+    count_reason(&accounting->restarts, reason);
 }
 
 void accounting_note_job(struct accounting *accounting, const struct job *old, const struct job *new)
@@ -82,5 +89,6 @@ void accounting_release(struct accounting *accounting)
         mem_free(account);
     map_release(&accounting->accounts);
     mem_free(accounting->failed);
+    mem_free(accounting->restarts);
     *accounting = (struct accounting){0};
 }

@@ -20,10 +20,12 @@ struct account {
 };
 
 struct accounting {
-    struct map accounts;  /* namespace -> struct account, owned */
-    uint64_t completed;   /* jobs, seen to end by this process */
-    uint64_t *failed;     /* by index in `reasons`, owned; NULL: none */
-    uint64_t failed_else; /* with a reason that is not in the table */
+    struct map accounts; /* namespace -> struct account, owned */
+    uint64_t completed;  /* jobs, seen to end by this process */
+    /* By index in `reasons`, and after them those with a reason that is not in the table; owned; NULL: none.
+     */
+    uint64_t *failed;
+    uint64_t *restarts; /* of instances, likewise */
 };
 
 /* A change of a record; NULL: there is none. */
@@ -31,5 +33,6 @@ void accounting_note_record(struct accounting *accounting, const struct record *
                             int64_t now_ms);
 /* A change of a job that existed before. */
 void accounting_note_job(struct accounting *accounting, const struct job *old, const struct job *new);
+void accounting_note_restart(struct accounting *accounting, const char *reason);
 double account_ipu_seconds(const struct account *account, int64_t now_ms);
 void accounting_release(struct accounting *accounting);

@@ -106,6 +106,16 @@ static void put_watch_trouble(const void *ctx, const struct openmetrics_family *
                  (long long)v->snapshot->watches[i].trouble_s);
 }
 
+/* counts: as in struct accounting. */
+static void put_reasons(const char *name, const char *labels, const uint64_t *counts, struct str *out)
+{
+    for (size_t i = 0; counts && i <= reason_count; i++) {
+        if (counts[i])
+            str_addf(out, "%s_total{%sreason=\"%s\"} %llu\n", name, labels,
+                     i < reason_count ? reasons[i].name : "", (unsigned long long)counts[i]);
+    }
+}
+
 static void put_finished(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct metrics_view *v = ctx;
@@ -115,14 +125,15 @@ static void put_finished(const void *ctx, const struct openmetrics_family *famil
         return;
     str_addf(out, "%s_total{result=\"completed\",reason=\"Completed\"} %llu\n", family->name,
              (unsigned long long)a->completed);
-    for (size_t i = 0; a->failed && i < reason_count; i++) {
-        if (a->failed[i])
-            str_addf(out, "%s_total{result=\"failed\",reason=\"%s\"} %llu\n", family->name, reasons[i].name,
-                     (unsigned long long)a->failed[i]);
-    }
-    if (a->failed_else)
-        str_addf(out, "%s_total{result=\"failed\",reason=\"\"} %llu\n", family->name,
-                 (unsigned long long)a->failed_else);
+    put_reasons(family->name, "result=\"failed\",", a->failed, out);
+}
+
+static void put_restarts(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->counters)
+        put_reasons(family->name, "", v->counters->accounting.restarts, out);
 }
 
 /* ---- namespaces ---- */
@@ -350,6 +361,8 @@ static const struct openmetrics_family families[] = {
                        .offset = SNAPSHOT(others)),
     OPENMETRICS_FAMILY("ipu_operator_finished_jobs", "counter", "Jobs that completed or failed, by reason",
                        put_finished),
+    OPENMETRICS_FAMILY("ipu_operator_restarts", "counter", "Restarts of instances, by the reason of each",
+                       put_restarts),
     OPENMETRICS_FAMILY("ipu_operator_namespace_ipus", "gauge",
                        "IPUs that jobs of a namespace hold, and that their waiting instances request",
                        put_namespace_ipus),

@@ -88,6 +88,20 @@ def test_how_jobs_ended_stays_counted_when_they_are_deleted(world, vipu):
     assert ended() == {("Completed", "completed"): 0}, "what ended before is not counted twice"
 
 
+def test_restarts_are_counted_by_reason(world, vipu):
+    operator = world.start_operator(vipu.address)
+    restarts = lambda: {key[1]: value for key, value in samples(operator).items()  # noqa: E731
+                        if key[0] == "ipu_operator_restarts_total"}
+    job = world.job("again", restartPolicy={"type": "OnFailure"})
+    pod = job.run_pods(1)["again-worker-0"]
+    job.wait("Running")
+    assert restarts() == {}
+    world.kubelet.fail(pod, 3)
+    until(lambda: list(restarts().values()) == [1], "it is counted", tell=world.tell)
+    failure = job.wait("Starting")["failures"][0]
+    assert restarts() == {failure["reason"]: 1}
+
+
 def test_the_duration_of_each_phase_is_reported_when_it_ends(world, vipu):
     operator = world.start_operator(vipu.address)
     counts = lambda: {key[1]: value for key, value in samples(operator).items()  # noqa: E731

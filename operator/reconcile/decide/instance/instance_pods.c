@@ -135,6 +135,7 @@ void decide_replaced(const struct job_view *view, const struct instance_view *in
         return;
     next = run_begin_next(inst, pods, plan);
     next->restarts = inst->record->restarts;
+    plan_note_restart(plan, next, NULL);
 }
 
 void decide_running(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,

@@ -123,6 +123,7 @@ void decide_partition_failed(const struct job_view *view, const struct instance_
     const struct failure failure = {.reason = inst->partition.state == PARTITION_ERROR ? "PartitionError"
                                                                                        : "PartitionMissing"};
     AUTO(mem) char *text = describe_partition_failure(inst);
+    struct record *next;
 
     if (!wants_restart(&view->job->spec, inst->record, &failure)) {
         instance_set_result(ret, INSTANCE_FAILED, failure.reason, "%s", text);
@@ -132,8 +133,11 @@ void decide_partition_failed(const struct job_view *view, const struct instance_
                         "%s; restarting instance %u (restart %u of %u)", text, inst->index,
                         inst->record->restarts + 1, view->job->spec.backoff_limit);
     run_stop_pods(view, inst, plan);
-    if (run_is_over(view, inst, pods, plan))
-        run_begin_next(inst, pods, plan)->restarts = inst->record->restarts + 1;
+    if (run_is_over(view, inst, pods, plan)) {
+        next = run_begin_next(inst, pods, plan);
+        next->restarts = inst->record->restarts + 1;
+        plan_note_restart(plan, next, failure.reason);
+    }
 }
 
 /* A short silence is not worth a report. */

@@ -80,6 +80,14 @@ static struct op *find_op(const struct plan *plan, enum op_kind kind)
     return NULL;
 }
 
+void plan_note_restart(struct plan *plan, const struct record *record, const char *reason)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->ops[i].record == record)
+            mem_set_str(&plan->ops[i].reason, reason);
+    }
+}
+
 /* The instances of a job wait for the same: all are ready, or none is. */
 static struct op *claim_op(struct plan *plan, bool ready)
 {
@@ -219,7 +227,7 @@ static void print_op(const struct op *op, struct str *out)
                  op->record->spent_s     ? " spent"
                  : op->record->releasing ? " releasing"
                                          : "");
-    if (op->reason)
+    if (op->reason && !op->record)
         str_addf(out, " %s: %s", op->reason, op->text ? op->text : "");
     if (op->kind == OP_ENDPOINTS_WRITE)
         str_addf(out, " workers=%d", cJSON_GetArraySize(json_at(op->body, "endpoints")));

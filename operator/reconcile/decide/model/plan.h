@@ -27,7 +27,7 @@ enum op_kind {
     OP_KEYS_CREATE,      /* instance, name = partition; ready: pods of this start exist already */
     OP_KEYS_DELETE,      /* name */
     OP_RECORD_CREATE,    /* record */
-    OP_RECORD_PATCH,     /* record */
+    OP_RECORD_PATCH,     /* record; reason: of the restart that it counts, of reasons.h */
     OP_RECORD_DELETE,    /* name, uid; ready: its id belongs to another owner */
     OP_PARTITION_CREATE, /* name, record */
     OP_PARTITION_RESET,  /* name */
@@ -76,6 +76,8 @@ void plan_pod_drop(struct plan *plan, const struct pod *pod);
 struct op *plan_record_delete(struct plan *plan,
                               const struct record *record);            /* borrowed until the next add */
 void plan_keys_delete(struct plan *plan, const struct record *record); /* those of its last run */
+/* The record that is patched counts another restart; NULL: after all it does not. For metrics. */
+void plan_note_restart(struct plan *plan, const struct record *record, const char *reason);
 void plan_claim(struct plan *plan, uint32_t instance, bool ready);
 void plan_claim_all(struct plan *plan, const struct indexset *instances, bool ready);
 const struct op *plan_claims(const struct plan *plan); /* OP_CLAIM, or NULL; borrowed until the next add */

@@ -96,7 +96,10 @@ struct record *run_begin_next(const struct instance_view *inst, struct pod_summa
     next->run++;
     next->start++;
     next->started = next->launched = false;
-    next->restarts += pods->failure.reason || pods->launcher_done || pods->succeeded == inst->record->workers;
+    if (pods->failure.reason || pods->launcher_done || pods->succeeded == inst->record->workers) {
+        next->restarts++;
+        plan_note_restart(plan, next, pods->failure.reason ? pods->failure.reason : "Completed");
+    }
     forget_disruption(next);
     return next;
 }
@@ -108,5 +111,8 @@ void attempt_begin_next(const struct instance_view *inst, const char *reason, st
 
     next->releasing = true;
     mem_set_str(&next->reason, reason);
-    next->restarts += pods->failure.reason != NULL;
+    if (pods->failure.reason) {
+        next->restarts++;
+        plan_note_restart(plan, next, pods->failure.reason);
+    }
 }

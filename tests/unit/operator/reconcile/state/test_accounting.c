@@ -99,6 +99,18 @@ TEST(ended_jobs_are_counted_once_by_reason)
     CHECK_INT_EQ(a.completed, 1);
     CHECK_INT_EQ(failed(&a, "OOMKilled"), 1);
     CHECK_INT_EQ(failed(&a, "DeadlineExceeded"), 0);
-    CHECK_INT_EQ(a.failed_else, 1);
+    CHECK_INT_EQ(a.failed[reason_count], 1);
+    accounting_release(&a);
+}
+
+TEST(restarts_are_counted_by_reason)
+{
+    struct accounting a = {0};
+
+    accounting_note_restart(&a, "OOMKilled");
+    accounting_note_restart(&a, "OOMKilled");
+    accounting_note_restart(&a, "NoSuchReason");
+    CHECK_INT_EQ(a.restarts[reason_find("OOMKilled") - reasons], 2);
+    CHECK_INT_EQ(a.restarts[reason_count], 1);
     accounting_release(&a);
 }
