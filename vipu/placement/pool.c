@@ -155,6 +155,8 @@ static void drop_row(struct vipu_pool_view *view)
     view->clusters = NULL;
     view->cluster_count = 0;
     vipu_blocks_release(&view->blocks);
+    mem_free(view->cordoned);
+    view->cordoned = NULL;
 }
 
 /* Whole domains for more than 64 IPUs; 0 for an invalid size. */
@@ -263,6 +265,7 @@ struct vipu_pool_view vipu_pool_view_copy(const struct vipu_pool_view *from)
     for (size_t c = 0; c < copy.cluster_count; c++)
         copy.clusters[c].id = mem_strdup(from->clusters[c].id);
     copy.blocks = vipu_blocks_copy(&from->blocks);
+    copy.cordoned = from->cordoned ? mem_dup(from->cordoned, from->blocks.domain_count) : NULL;
     return copy;
 }
 
@@ -272,6 +275,79 @@ void vipu_pool_view_release(struct vipu_pool_view *view)
         return;
     drop_row(view);
     *view = (struct vipu_pool_view){0};
+}
+
+/* ---- domains ---- */
+
+/* Clusters are separated by an empty domain, which is none of theirs. */
+bool vipu_pool_next_domain(const struct vipu_pool_view *view, size_t *at, struct vipu_pool_domain *ret)
+{
+    size_t c = 0, row = *at;
+    uint32_t before;
+
+    while (c + 1 < view->cluster_count && view->clusters[c + 1].first <= row + 1)
+        c++;
+    if (row < (c < view->cluster_count ? view->clusters[c].first : 0))
+        row++;
+    if (!view->placed || row >= view->blocks.domain_count)
+        return false;
+    before = (uint32_t)(row - c) * view->ipus_per_domain;
+    *ret = (struct vipu_pool_domain){
+        .cluster = view->clusters[c].id,
+        .index = (uint32_t)(row - view->clusters[c].first),
+        .size = view->total_ipus - before < view->ipus_per_domain ? view->total_ipus - before
+                                                                  : view->ipus_per_domain,
+        .free = view->blocks.free[row],
+        .is_cordoned = view->cordoned && view->cordoned[row],
+        .row = row,
+    };
+    *at = row + 1;
+    return true;
+}
+
+void vipu_pool_cordon_domain(struct vipu_pool_view *view, const struct vipu_pool_domain *domain)
+{
+    if (!view->cordoned)
+        view->cordoned = mem_alloc(view->blocks.domain_count * sizeof(*view->cordoned));
+    if (view->cordoned[domain->row])
+        return;
+    view->cordoned[domain->row] = true;
+    view->cordoned_ipus += domain->size;
+    view->free_ipus -= (uint32_t)__builtin_popcountll(view->blocks.free[domain->row]);
+    vipu_blocks_set_free(&view->blocks, domain->row, 0);
+}
+
+void vipu_pool_cordon(struct vipu_pool_view *view)
+{
+    struct vipu_pool_domain domain;
+
+    for (size_t at = 0; vipu_pool_next_domain(view, &at, &domain);)
+        vipu_pool_cordon_domain(view, &domain);
+    view->is_cordoned = true;
+    view->cordoned_ipus = view->total_ipus;
+    view->free_ipus = 0;
+}
+
+const char *vipu_pool_find(const struct vipu_pool_view *view, uint32_t size, struct vipu_ipu *ipus)
+{
+    uint32_t domains = domains_for(size);
+    size_t c = view->cluster_count;
+    struct vipu_place at;
+
+    if (!view->placed || domains == 0 || !vipu_blocks_find(&view->blocks, size, domains, &at))
+        return NULL;
+    while (view->clusters[--c].first > at.domain)
+        ;
+    for (uint32_t i = 0; i < size; i++) {
+        uint32_t domain = i / (size / domains);
+
+        ipus[i] =
+            (struct vipu_ipu){.domain_topology_id = (uint32_t)(at.domain - view->clusters[c].first) + domain,
+                              .domain_routing_id = domain,
+                              .topology_id = at.start + i % (size / domains),
+                              .routing_id = i};
+    }
+    return view->clusters[c].id;
 }
 
 bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size)
@@ -304,6 +380,8 @@ static struct vipu_eviction_set eviction_set_of(const struct vipu_pool_view *vie
             const struct vipu_ipu *ipu = &partition->ipus[i];
             size_t d = first + ipu->domain_topology_id;
 
+            if (view->cordoned && view->cordoned[d])
+                continue; /* its end would not make room */
             vipu_eviction_set_add(&set, d, ipu->topology_id, p);
             set.usable[d] |= vipu_ipu_bit(ipu);
         }

@@ -28,9 +28,12 @@ struct vipu_pool_view {
     uint32_t used_ipus;
     uint32_t free_ipus;
     uint32_t ipus_per_domain;
-    uint32_t capacity; /* the largest size that would fit if nothing were taken */
+    uint32_t capacity;      /* the largest size that would fit if nothing were taken, nor cordoned */
+    uint32_t cordoned_ipus; /* free or not; no more partitions fit there */
+    bool is_cordoned;       /* all of them, however many */
     bool placed;
     struct vipu_blocks blocks; /* of all clusters in one row, if placed */
+    bool *cordoned;            /* of the domains in this row; NULL: none */
     struct vipu_pool_cluster *clusters;
     size_t cluster_count;
 };
@@ -40,6 +43,22 @@ struct vipu_pool_view vipu_pool_view_copy(const struct vipu_pool_view *from); /*
 void vipu_pool_view_release(struct vipu_pool_view *view);
 DEFINE_AUTO(vipu_pool_view);
 
+/* A domain of a view that is placed; borrows from it. */
+struct vipu_pool_domain {
+    const char *cluster; /* "": no partition has named it yet */
+    uint32_t index;      /* in its cluster */
+    uint32_t size;       /* number of IPUs */
+    uint64_t free;
+    bool is_cordoned;
+    size_t row; /* private */
+};
+/* The next domain in order; *at is 0 at first. False: there are no more, or IPUs are only counted. */
+bool vipu_pool_next_domain(const struct vipu_pool_view *view, size_t *at, struct vipu_pool_domain *ret);
+/* Keeps further partitions off the domain, or off the whole controller. Before the first vipu_pool_reserve.
+ */
+void vipu_pool_cordon_domain(struct vipu_pool_view *view, const struct vipu_pool_domain *domain);
+void vipu_pool_cordon(struct vipu_pool_view *view);
+
 /* How many more partitions of `size` fit now, if nothing else changes. 0 for an invalid size. */
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
 /* Whether one would fit if the controller were empty. */
@@ -47,6 +66,9 @@ bool vipu_pool_could_fit(const struct vipu_pool_view *view, uint32_t size);
 /* Places one where vipu-server would, to look ahead over several requests. False, without a change, if it
  * does not fit. */
 bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size);
+/* Where vipu_pool_reserve would place one: `ipus` has room for `size` of them. The name of their cluster;
+ * NULL: it does not fit, or IPUs are only counted. */
+const char *vipu_pool_find(const struct vipu_pool_view *view, uint32_t size, struct vipu_ipu *ipus);
 /* The largest size that fits now; 0 if none does. */
 uint32_t vipu_pool_largest_free(const struct vipu_pool_view *view);
 /* The largest size that would fit if the controller were empty: a larger request exceeds its capacity. */
