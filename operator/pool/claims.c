@@ -60,6 +60,8 @@ static uint32_t reserve_capacity(const struct claims_controller *c, struct forec
         uint32_t used = forecast->blind_grants;
         uint32_t blind = used < CLAIMS_BLIND_GRANTS ? CLAIMS_BLIND_GRANTS - used : 0;
 
+        if (c->pool->is_cordoned)
+            return 0;
         reserved = count < blind ? count : blind;
         forecast->blind_grants += reserved;
         return reserved;
@@ -162,6 +164,8 @@ static size_t find_needed(const struct claims_controller *c, const struct foreca
     uint32_t freed = forecast->left.free_ipus;
     size_t needed = 0;
 
+    if (c->pool->is_cordoned)
+        return 0;
     if (forecast->left.placed)
         return vipu_pool_blockers(&forecast->left, &some, size, ret);
     for (; needed < count && freed < size; needed++) {

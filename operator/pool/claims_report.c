@@ -163,6 +163,17 @@ static void report_free_ipus(const struct claims_controller *c, const struct cla
     report_free_blocks(wait, text);
 }
 
+static void report_cordon(const struct claims_controller *c, struct str *text)
+{
+    if (c->pool->is_cordoned) {
+        str_adds(text, "; an admin has cordoned the controller for maintenance");
+    } else if (c->pool->cordoned_ipus) {
+        str_adds(text, "; an admin has cordoned ");
+        str_add_count(text, c->pool->cordoned_ipus, "IPU", NULL);
+        str_adds(text, " for maintenance");
+    }
+}
+
 static void report_queued(const struct claim *claim, const struct claims_controller *c,
                           const struct claim_verdict *verdict, struct claim_wait *wait, struct str *text)
 {
@@ -173,7 +184,8 @@ static void report_queued(const struct claim *claim, const struct claims_control
     wait->fitting_partitions = verdict->fitting_partitions;
     start_waiting_text(claim, text);
     report_free_ipus(c, wait, text);
-    if (is_first)
+    report_cordon(c, text);
+    if (is_first && !c->pool->is_cordoned) /* else the end of no job would help */
         report_holders(c, wait, text);
     if (verdict->granted_ipus) { /* they have no record yet that would name them as holders */
         str_adds(text, "; ");

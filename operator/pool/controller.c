@@ -97,9 +97,9 @@ static void report_trouble(struct controller *c)
 /* The reported message changes with the kind of error. A timeout and an I/O error count as the same. */
 static bool trouble_has_changed(struct controller *c, enum err_kind kind)
 {
-    enum err_kind now = kind == ERR_TIMEOUT ? ERR_IO : kind, before = c->trouble_kind;
+    enum err_kind now = kind == ERR_TIMEOUT ? ERR_IO : kind, before = c->public.trouble_kind;
 
-    c->trouble_kind = now;
+    c->public.trouble_kind = now;
     return now != before;
 }
 
@@ -179,11 +179,12 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     c->listed = *list;
     *list = (struct vipu_partitions){0};
     c->has_listed = true;
+    c->public.listed_unix_s = loop_unix_micros() / 1000000;
     if (!had_listed)
         check_security(c);
     c->public.is_known = c->has_sized;
     c->failures = 0;
-    c->trouble_kind = ERR_NONE;
+    c->public.trouble_kind = ERR_NONE;
     set_trouble(c, NULL);
     if (was_troubled)
         report_trouble(c);
@@ -386,5 +387,6 @@ void controller_stop(struct controller *c)
     map_release(&c->listed_by_id);
     vipu_partitions_release(&c->listed);
     controller_secret_release(&c->controller_secret);
+    cordon_release(&c->public.cordon);
     mem_free(c->public.trouble);
 }

@@ -379,13 +379,37 @@ static char *derive_key(const struct partition_tracker *tracker)
     return secret ? partition_key_derive(secret, tracker->id, tracker->job_uid) : NULL;
 }
 
+/* A controller chooses the IPUs itself, unless they are listed: then it has to be told their cluster, too.
+ * False: the controller chooses. */
+static bool avoid_cordon(const struct controller *c, struct vipu_requirements *requirements,
+                         struct vipu_ipu *ipus, char **ret_cluster)
+{
+    AUTO(vipu_pool_view) struct vipu_pool_view view = {0};
+    const char *cluster;
+
+    if (c->public.cordon.domains.count == 0)
+        return false;
+    view = controller_unsent_capacity(c);
+    cluster = vipu_pool_find(&view, requirements->size, ipus);
+    if (!cluster || !*cluster)
+        return false;
+    *ret_cluster = mem_strdup(cluster);
+    requirements->cluster_id = *ret_cluster;
+    requirements->ipus = ipus;
+    requirements->ipu_count = requirements->size;
+    return true;
+}
+
 void partition_tracker_create(struct partition_tracker *tracker, const struct vipu_requirements *requirements)
 {
     struct vipu_requirements with_key = *requirements;
+    AUTO(mem) struct vipu_ipu *ipus = mem_alloc((requirements->size + 1) * sizeof(*ipus));
+    AUTO(mem) char *cluster = NULL;
     char *key;
 
     if (tracker->call)
         return;
+    (void)avoid_cordon(tracker->controller, &with_key, ipus, &cluster);
     tracker->sends++;
     tracker->created_in_run = true;
     tracker->sent_ms = controller_now_ms(tracker->controller);

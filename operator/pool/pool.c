@@ -172,21 +172,51 @@ int pool_find(const struct pool *pool, const char *controller)
     return -1;
 }
 
-struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
+static struct vipu_pool_view free_capacity(const struct controller *c,
+                                           bool (*counts)(const struct partition_tracker *tracker))
 {
-    const struct controller *c = &pool->controllers[index];
     struct vipu_pool_view view =
         vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
     const char *id;
     void *value;
 
+    cordon_apply(&c->public.cordon, &view);
     for (size_t i = 0; map_next(&c->trackers, &i, &id, &value);) {
         const struct partition_tracker *tracker = value;
 
-        if (tracker->reserves && !map_get(&c->listed_by_id, id))
+        if (counts(tracker) && !map_get(&c->listed_by_id, id))
             vipu_pool_reserve(&view, tracker->size);
     }
     return view;
+}
+
+static bool reserves(const struct partition_tracker *tracker)
+{
+    return tracker->reserves;
+}
+
+static bool was_sent(const struct partition_tracker *tracker)
+{
+    return tracker->reserves && tracker->sends > 0;
+}
+
+struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index)
+{
+    return free_capacity(&pool->controllers[index], reserves);
+}
+
+struct vipu_pool_view controller_unsent_capacity(const struct controller *c)
+{
+    return free_capacity(c, was_sent);
+}
+
+void pool_set_cordon(struct pool *pool, size_t index, const struct cordon *cordon)
+{
+    struct cordon *mine = &pool->controllers[index].public.cordon;
+
+    cordon_release(mine);
+    *mine = cordon_copy(cordon);
+    pool->options.on_capacity_change(pool->options.ctx);
 }
 
 uint32_t pool_largest_partition(const struct pool *pool)

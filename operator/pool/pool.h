@@ -9,6 +9,7 @@
 
 #include "base/doc/openmetrics.h"
 #include "operator/pool/controller_secret.h"
+#include "operator/pool/cordon.h"
 #include "operator/pool/config.h"
 #include "operator/pool/partition_view.h"
 #include "vipu/client/client.h"
@@ -62,6 +63,9 @@ struct pool_controller {
     const struct vipu_controller_config *config;
     bool is_known; /* the last list succeeded */
     char *trouble; /* why not, or NULL */
+    enum err_kind trouble_kind;
+    int64_t listed_unix_s; /* when the last list arrived; 0: never */
+    struct cordon cordon;
     enum pool_security security;
     int64_t trouble_since_unix_s;
     int64_t trouble_since_ms;             /* on the loop's clock */
@@ -73,11 +77,13 @@ struct pool_controller {
 size_t pool_count(const struct pool *pool);
 const struct pool_controller *pool_controller(const struct pool *pool, size_t index);
 int pool_find(const struct pool *pool, const char *controller); /* -1: not configured */
-/* Free IPUs as the last list shows them, less what tracked partitions reserve that it does not show yet.
- * Yours. */
+/* Free IPUs as the last list shows them, less what is cordoned and what tracked partitions reserve that it
+ * does not show yet. Yours. */
 struct vipu_pool_view pool_free_capacity(const struct pool *pool, size_t index);
 /* IPUs of the largest partition that some controller could ever create; 0: not known of each of them. */
 uint32_t pool_largest_partition(const struct pool *pool);
+/* Nothing that is not granted yet is placed there. */
+void pool_set_cordon(struct pool *pool, size_t index, const struct cordon *cordon);
 /* Jobs wait for IPUs: poll more often. */
 void pool_set_waiting(struct pool *pool, bool waiting);
 /* The partition as the last good list of the controller has it; NULL when it has none. Borrowed until the

@@ -26,7 +26,6 @@ struct controller {
     int64_t poll_ms;
     int64_t next_poll_ms;
     unsigned failures;
-    enum err_kind trouble_kind;
     struct controller_secret controller_secret;
     int64_t secret_read_ms; /* when its files were read last; 0: never */
     bool has_credentials;   /* the client has it */
@@ -59,6 +58,10 @@ struct pool {
     size_t count;
     bool waiting;
 };
+
+/* pool.c */
+/* As pool_free_capacity, but without what is reserved for creates that are still to be sent. */
+struct vipu_pool_view controller_unsent_capacity(const struct controller *c);
 
 /* controller.c */
 void controller_start(struct pool *pool, struct controller *c, const struct vipu_controller_config *config);

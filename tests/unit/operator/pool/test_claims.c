@@ -134,6 +134,38 @@ TEST_F(scene, s, the_oldest_comes_first)
         "64 IPUs just granted to jobs ahead in the queue");
 }
 
+TEST_F(scene, s, a_cordoned_controller_grants_nothing_and_nobody_is_blamed)
+{
+    const struct claims_holder holder = {.job = "ns/holder", .partition = "p", .size = 4};
+
+    hold(add_controller(s, "a:8090", 64, (const uint32_t[]){4, 0}), &holder, 1);
+    add_controller(s, "b:8090", 0, NULL); /* of unknown size */
+    vipu_pool_cordon(&s->pools[0]);
+    vipu_pool_cordon(&s->pools[1]);
+    add_claim(s, "ns/young", 100, 8);
+    decide(s);
+    check_waits(
+        s, "ns/young", "InsufficientIPUs",
+        "Waiting for 8 IPUs: V-IPU controller a:8090 has 0 of 64 IPUs free, no free block of this size; "
+        "an admin has cordoned the controller for maintenance");
+}
+
+TEST_F(scene, s, a_cordoned_domain_is_named_beside_the_holders)
+{
+    const struct claims_holder holder = {.job = "ns/holder", .partition = "p", .size = 4};
+    struct vipu_pool_domain first;
+
+    hold(add_controller(s, "a:8090", 128, NULL), &holder, 1);
+    CHECK(vipu_pool_next_domain(&s->pools[0], &(size_t){0}, &first));
+    vipu_pool_cordon_domain(&s->pools[0], &first);
+    CHECK(vipu_pool_reserve(&s->pools[0], 4));
+    add_claim(s, "ns/young", 100, 64);
+    decide(s);
+    check_waits(s, "ns/young", "InsufficientIPUs",
+                "Waiting for 64 IPUs: V-IPU controller a:8090 has 60 of 128 IPUs free, no free block of this "
+                "size; an admin has cordoned 64 IPUs for maintenance; in use by ns/holder (4 IPUs)");
+}
+
 TEST_F(scene, s, equal_ages_are_distinguished_by_uid)
 {
     add_controller(s, "a:8090", 64, NULL);
