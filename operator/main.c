@@ -31,6 +31,7 @@
 #include "operator/reconcile/report/usage.h"
 #include "operator/serve/metrics/metrics.h"
 #include "operator/serve/pages/pages.h"
+#include "operator/vipucontroller/controller_objects.h"
 #include "servers.h"
 
 enum { EXIT_OK = 0, EXIT_LOST_LEASE = 1, EXIT_BAD_USAGE = 2 };
@@ -48,9 +49,10 @@ struct app {
     char key[2 * KEY_BYTES + 1]; /* as in leader_note.h */
     struct pages *pages;
     struct servers *servers;
-    struct reconciler *reconciler; /* while leading */
-    struct loop_timer drain;       /* at the end */
-    struct loop_timer tidy;        /* now and then */
+    struct reconciler *reconciler;                 /* while leading */
+    struct controller_objects *controller_objects; /* likewise; NULL with --watch-namespace */
+    struct loop_timer drain;                       /* at the end */
+    struct loop_timer tidy;                        /* now and then */
     int64_t start_us;
     bool stopping;
     int exit_code;
@@ -105,9 +107,18 @@ static void on_started(void *ctx)
                            .hold_ms = (int64_t)o->hold_s * 1000,
                            .requeue_ms = (int64_t)o->requeue_s * 1000,
                            .partition_failure_ms = (int64_t)o->partition_failure_s * 1000,
+                           .awaits_cordons = !o->watch_ns,
                            .may_write = may_write,
                            .ctx = app,
                        });
+    if (!o->watch_ns) /* these objects belong to no namespace */
+        app->controller_objects = controller_objects_new(
+            app->loop, app->kube, app->reconciler,
+            &(struct controller_objects_options){
+                .controllers = &o->controllers,
+                .operator_ns = operator_ns(app),
+                .publication = {.visibility = (enum controller_visibility)o->controller_visibility,
+                                .hides_address = o->hide_controller_addresses}});
 }
 
 /* Nothing may be sent any more, and all caches are stale by the time the lease could be acquired again. */
@@ -399,6 +410,7 @@ static void finish(struct app *app)
     servers_stop_metrics(app->servers); /* it answers with the pages, too, and they report on the webhooks */
     pages_free(app->pages);
     servers_free(app->servers);
+    controller_objects_free(app->controller_objects);
     reconciler_free(app->reconciler);
     if (app->lease)
         lease_free(app->lease);

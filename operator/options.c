@@ -7,6 +7,7 @@
 #include "base/io/file.h"
 #include "base/io/log.h"
 #include "operator/api/job/queue_priority.h"
+#include "operator/vipucontroller/controller_status.h"
 
 #define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
 
@@ -115,6 +116,16 @@ static const struct opt ROWS[] = {
               "Seconds that a running instance may have a failed or missing partition before its restart "
               "policy applies. V-IPU recovers by resets, and poprun re-creates partitions",
               .fallback = "30", .min = 0, .max = 86400),
+    {.flag = "vipu-controllers-visibility",
+     .type = OPT_CHOICE,
+     .offset = AT(controller_visibility),
+     .arg = "WHAT",
+     .help = "What VIPUControllers tell about partitions: names (of the jobs), namespaces or sizes",
+     .choices = CONTROLLER_VISIBILITIES,
+     .fallback = "namespaces"},
+    OPT_SWITCH("hide-vipu-controller-addresses", AT(hide_controller_addresses),
+               "Leave the addresses of V-IPU controllers out of the names and statuses of VIPUControllers",
+               .fallback = "false"),
     {0},
 };
 

@@ -27,6 +27,8 @@ struct options {
     uint32_t hold_s;
     uint32_t requeue_s;
     uint32_t partition_failure_s;
+    int controller_visibility; /* enum controller_visibility */
+    bool hide_controller_addresses;
     struct pool_config controllers; /* from the configuration file */
 };
 

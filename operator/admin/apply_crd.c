@@ -1,7 +1,9 @@
 #include "operator/admin/apply_crd.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/core/mem.h"
 #include "base/io/file.h"
 #include "base/io/loop.h"
 #include "operator/admin/subcommand.h"
@@ -13,16 +15,22 @@
 
 enum { FILE_MAX_BYTES = 1 << 20 };
 
+/* The chart's. */
+#define FOLDER "/etc/ipu-operator/crd/"
+static const char *const FILES[] = {FOLDER "ipujobs.graphcore.ai.yaml",
+                                    FOLDER "vipucontrollers.graphcore.ai.yaml"};
+
 struct settings {
     struct subcommand_access access;
-    char *file;
+    struct strv files;
 };
 
 #define AT(field) offsetof(struct settings, field)
 
 static const struct opt ROWS[] = {
-    OPT_VALUE("file", OPT_STR, AT(file), "FILE", "CustomResourceDefinition of IPUJobs, as YAML or JSON",
-              .fallback = "/etc/ipu-operator/crd/ipujobs.graphcore.ai.yaml"),
+    OPT_VALUE("file", OPT_LIST, AT(files), "FILE",
+              "CustomResourceDefinition of the operator, as YAML or JSON; may be repeated; default: those in "
+              "/etc/ipu-operator/crd"),
     SUBCOMMAND_ACCESS_ROWS,
     {0},
 };
@@ -30,13 +38,15 @@ static const struct opt ROWS[] = {
 static const struct opts_spec SPEC = {
     .program = "ipu-operator apply-crd",
     .usage = "ipu-operator apply-crd [options]",
-    .about = "Applies the CustomResourceDefinition of IPUJobs from a file. Exits with status 0 on success.",
+    .about = "Applies the CustomResourceDefinitions of the operator from files. Exits with status 0 on "
+             "success.",
     .rows = ROWS,
 };
 
 struct applying {
     struct loop *loop;
-    int exit_code;
+    const char *name; /* of the definition */
+    bool is_done;
 };
 
 static void on_answer(void *ctx, struct kube_response *res)
@@ -44,40 +54,72 @@ static void on_answer(void *ctx, struct kube_response *res)
     struct applying *a = ctx;
 
     loop_stop(a->loop);
-    if (res->err.kind == ERR_NONE) {
-        a->exit_code = puts("The CustomResourceDefinition of IPUJobs is up to date.") < 0 ? SUBCOMMAND_FAILED
-                                                                                          : SUBCOMMAND_OK;
-        return;
+    a->is_done = res->err.kind == ERR_NONE;
+    if (!a->is_done)
+        (void)fprintf(stderr, "ipu-operator: cannot apply CustomResourceDefinition %s: %s\n", a->name,
+                      res->message[0] ? res->message : res->err.msg);
+}
+
+static bool send(struct loop *loop, struct kube *kube, const char *name, struct slice text)
+{
+    struct applying a = {.loop = loop, .name = name};
+
+    kube_send(kube,
+              &(struct kube_request){
+                  .method = "PATCH",
+                  .resource = &KUBE_CRDS,
+                  .name = name,
+                  .query = (const char *[]){"fieldManager", FIELD_MANAGER, "force", "true", NULL},
+                  .text = text,
+                  .content_type = KUBE_APPLY_PATCH,
+              },
+              on_answer, &a);
+    loop_run(loop);
+    return a.is_done;
+}
+
+/* The API server compares it with the definition's own. False: it is no definition of the operator. */
+static bool find_name(const char *text, struct str *ret)
+{
+    static const struct kube_resource *const known[] = {&KUBE_IPUJOBS, &KUBE_VIPU_CONTROLLERS};
+
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        str_clear(ret);
+        str_addf(ret, "%s.%s", known[i]->plural, known[i]->group);
+        if (strstr(text, str_text(ret)))
+            return true;
     }
-    (void)fprintf(stderr, "ipu-operator: cannot apply the CustomResourceDefinition of IPUJobs: %s\n",
-                  res->message[0] ? res->message : res->err.msg);
+    return false;
+}
+
+static bool apply_file(struct loop *loop, struct kube *kube, const char *file)
+{
+    AUTO(str) struct str text = {0};
+    AUTO(str) struct str name = {0};
+    struct err err = {0};
+
+    if (!file_read(file, FILE_MAX_BYTES, &text, &err)) {
+        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
+        return false;
+    }
+    if (!find_name(str_text(&text), &name)) {
+        (void)fprintf(stderr, "ipu-operator: %s is not a CustomResourceDefinition of the operator\n", file);
+        return false;
+    }
+    return send(loop, kube, str_text(&name), str_slice(&text));
 }
 
 static int apply(void *ctx, struct loop *loop, struct kube *kube)
 {
     const struct settings *settings = ctx;
-    struct applying a = {.loop = loop, .exit_code = SUBCOMMAND_FAILED};
-    AUTO(str) struct str text = {0};
-    AUTO(str) struct str name = {0};
-    struct err err = {0};
+    size_t count = settings->files.count;
+    const char *const *files = count ? (const char *const *)settings->files.items : FILES;
 
-    if (!file_read(settings->file, FILE_MAX_BYTES, &text, &err)) {
-        (void)fprintf(stderr, "ipu-operator: %s\n", err.msg);
-        return SUBCOMMAND_FAILED;
+    for (size_t i = 0; i < (count ? count : COUNT_OF(FILES)); i++) {
+        if (!apply_file(loop, kube, files[i]))
+            return SUBCOMMAND_FAILED;
     }
-    str_addf(&name, "%s.%s", KUBE_IPUJOBS.plural, KUBE_IPUJOBS.group);
-    kube_send(kube,
-              &(struct kube_request){
-                  .method = "PATCH",
-                  .resource = &KUBE_CRDS,
-                  .name = str_text(&name),
-                  .query = (const char *[]){"fieldManager", FIELD_MANAGER, "force", "true", NULL},
-                  .text = str_slice(&text),
-                  .content_type = KUBE_APPLY_PATCH,
-              },
-              on_answer, &a);
-    loop_run(loop);
-    return a.exit_code;
+    return puts("The CustomResourceDefinitions are up to date.") < 0 ? SUBCOMMAND_FAILED : SUBCOMMAND_OK;
 }
 
 int apply_crd_main(int argc, char **argv, const char *(*env)(const char *))

@@ -14,7 +14,7 @@
 #define API_FINALIZER "graphcore.ai/ipu-partitions"
 /* Beside the finalizer: the namespace of the operator that has set it, and that runs the job. An operator
  * owns all partition records of its namespace, so that its namespace names it, whatever its release is
- * called. */
+ * called. A VIPUController that an operator has created has it, too. */
 #define ANNOTATION_OPERATOR "graphcore.ai/operator"
 /* The one that was first written there. */
 #define ANNOTATION_FIRST_OPERATOR "graphcore.ai/first-operator"
@@ -46,6 +46,7 @@
 #define STOPPED_DEADLINE_S 1 /* its activeDeadlineSeconds then */
 #define ANNOTATION_RELEASE "graphcore.ai/release"
 #define ANNOTATION_DRAIN "graphcore.ai/drain"
+#define ANNOTATION_CORDON "graphcore.ai/cordon"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 
 /* The agent's port of a worker: its name in the pod spec, and its number if the pod has its own network. */

@@ -429,8 +429,8 @@ static bool has_unvalidated_claim(const struct reconciler *r)
     return false;
 }
 
-/* After a start, no claim is granted before all jobs have been reconciled once and their priorities are
- * known. */
+/* After a start, no claim is granted before all jobs have been reconciled once, and their priorities and the
+ * cordons are known. */
 static bool queue_is_ready(struct reconciler *r)
 {
     int64_t now = loop_now_ms(r->loop);
@@ -442,7 +442,9 @@ static bool queue_is_ready(struct reconciler *r)
         r->first_arrivals = r->arrivals;
         r->validate_by_ms = now + VALIDATE_WITHIN_MS;
     }
-    r->all_validated = r->all_seen && (now >= r->validate_by_ms || !has_unvalidated_claim(r));
+    r->all_validated =
+        r->all_seen && (now >= r->validate_by_ms ||
+                        (!has_unvalidated_claim(r) && (r->cordons_are_known || !r->options.awaits_cordons)));
     return r->all_validated;
 }
 

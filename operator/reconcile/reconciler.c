@@ -195,6 +195,16 @@ uint32_t reconciler_largest_partition(const struct reconciler *r)
     return pool_largest_partition(r->pool);
 }
 
+void reconciler_set_cordon(struct reconciler *r, size_t controller, const struct cordon *cordon)
+{
+    pool_set_cordon(r->pool, controller, cordon);
+}
+
+void reconciler_cordons_known(struct reconciler *r)
+{
+    r->cordons_are_known = true;
+}
+
 bool reconciler_is_synced(const struct reconciler *r)
 {
     return reconciler_watches_are_synced(r);

@@ -6,6 +6,7 @@
 
 #include "operator/reconcile/state/reconciler_options.h"
 
+struct cordon;
 struct events;
 struct kube;
 struct loop;
@@ -19,6 +20,10 @@ void reconciler_free(struct reconciler *reconciler);
 void reconciler_abort(struct reconciler *reconciler); /* the lease is lost: no request may be sent any more */
 /* As pool_largest_partition. */
 uint32_t reconciler_largest_partition(const struct reconciler *reconciler);
+/* As pool_set_cordon. */
+void reconciler_set_cordon(struct reconciler *reconciler, size_t controller, const struct cordon *cordon);
+/* Every cordon that is in force has been set since the start: see awaits_cordons. */
+void reconciler_cordons_known(struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);
 /* Why the reconciler does not see changes, in a sentence; NULL: it does. Caller frees. */
 char *reconciler_trouble(const struct reconciler *reconciler);

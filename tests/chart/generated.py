@@ -55,16 +55,17 @@ PARTS = {
 
 
 def golden(name):
-    """The definition of IPUJobs, which a ConfigMap carries, has a file of its own to be reviewed in."""
-    carried = re.compile(r"^(  ipujobs\.graphcore\.ai\.yaml: \|\n)(?:    .*\n|\n)+", re.M)
-    return lambda helm: carried.sub(r"\1    (crds/ipujobs.graphcore.ai.yaml)\n", render(helm, GOLDEN[name]))
+    """The definitions, which a ConfigMap carries, have files of their own to be reviewed in."""
+    carried = re.compile(r"^(  (\w+\.graphcore\.ai\.yaml): \|\n)(?:    .*\n|\n)+", re.M)
+    return lambda helm: carried.sub(r"\1    (crds/\2)\n", render(helm, GOLDEN[name]))
 
 
 def manifest(helm):
     """Without what only Helm's own objects have."""
     rendered = render(helm, {}, "--no-hooks", namespace="ipu-operator")
     rendered = re.sub(r"^(# Source: .*| *helm\.sh/chart: .*| *app\.kubernetes\.io/managed-by: .*)\n", "", rendered, flags=re.M)
-    return MANIFEST_HEAD + (CHART / "crds" / "ipujobs.graphcore.ai.yaml").read_text() + rendered
+    definitions = "---\n".join(path.read_text() for path in sorted((CHART / "crds").glob("*.yaml")))
+    return MANIFEST_HEAD + definitions + rendered
 
 
 # file -> what Helm makes it with

@@ -149,9 +149,10 @@ def test_the_policy_holds_whatever_the_role_lets_make_change_or_delete(render):
     operations = {"create": "create", "patch": "update", "update": "update", "delete": "delete"}
     allowed = {(group, resource, operations[verb]) for where, group, resource, verb in rules(objects)
                if where is None and verb in operations}
-    # Events and reviews say or ask something, and do nothing; jobs are its own, and deleted when their time is over.
+    # Events, reviews and VIPUControllers say or ask something, and do nothing; jobs are its own, and deleted when their time is over.
     assert {one for one in allowed - held if one[2] != "update"} == {
-        ("events.k8s.io", "events", "create"), ("graphcore.ai", "ipujobs", "delete"), *REVIEWS}
+        ("events.k8s.io", "events", "create"), ("graphcore.ai", "ipujobs", "delete"),
+        ("graphcore.ai", "vipucontrollers", "create"), ("graphcore.ai", "vipucontrollers", "delete"), *REVIEWS}
     assert {one for one in allowed if one[1] == "pods"} <= held
 
 
@@ -230,10 +231,13 @@ def test_with_one_namespace_nothing_is_made_outside_of_namespaces(render):
     assert arguments(manager(objects))["watch-namespace"] == "research"
 
 
-def test_one_namespace_takes_the_rules_of_all_of_them_but_for_nodes(render):
+WIDE = {"nodes", "vipucontrollers", "vipucontrollers/status"}
+
+
+def test_one_namespace_takes_the_rules_of_all_of_them_but_for_objects_of_the_cluster(render):
     everywhere = {rule for rule in rules(render(NO_WEBHOOKS)) if rule[0] is None}
     there = {rule for rule in rules(render(NAMESPACED)) if rule[0] == "research"}
-    assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] != "nodes" and rule[1:] not in REVIEWS}
+    assert there == {("research", *rule[1:]) for rule in everywhere if rule[2] not in WIDE and rule[1:] not in REVIEWS}
 
 
 def test_one_namespace_rejects_what_needs_more_and_names_all_of_it(helm):

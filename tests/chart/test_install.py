@@ -34,6 +34,10 @@ ALLOWED = [
     ("create", "networkpolicies.networking.k8s.io", "*"),
     ("watch", "networkpolicies.networking.k8s.io", "*"),
     ("watch", "nodes", "*"),
+    ("watch", "vipucontrollers.graphcore.ai", "*"),
+    ("create", "vipucontrollers.graphcore.ai", "*"),
+    ("delete", "vipucontrollers.graphcore.ai", "*"),
+    ("patch", "vipucontrollers.graphcore.ai/status", "*"),
     ("create", "events.events.k8s.io", "*"),
     ("create", "podtemplates", "*"),  # a dry run, for the webhooks
     ("create", "configmaps", "own"),
@@ -43,6 +47,7 @@ ALLOWED = [
 REJECTED = [
     ("deletecollection", "ipujobs.graphcore.ai", "*"),
     ("update", "ipujobs.graphcore.ai", "*"),
+    ("patch", "vipucontrollers.graphcore.ai", "*"),  # a cordon is an admin's
     ("get", "secrets", "*"),
     ("list", "secrets", "*"),
     ("watch", "secrets", "*"),

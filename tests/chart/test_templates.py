@@ -69,6 +69,8 @@ def test_defaults_install_the_operator_alone(render):
         ("ClusterRoleBinding", "ipus-ipu-operator-controller-metrics"),
         ("ClusterRole", "ipus-ipu-operator-controller"),
         ("ClusterRoleBinding", "ipus-ipu-operator-controller"),
+        ("ClusterRole", "ipus-ipu-operator-vipucontrollers-view"),
+        ("ClusterRoleBinding", "ipus-ipu-operator-vipucontrollers-view"),
         ("ClusterRole", "ipus-ipu-operator-ipujobs-view"),
         ("ClusterRole", "ipus-ipu-operator-ipujobs-edit"),
         ("ClusterRole", "ipus-ipu-operator-ipujobs-admin"),
@@ -109,6 +111,8 @@ def test_flags_of_the_operator_follow_the_values(render):
         "hold-seconds": "300",
         "requeue-seconds": "60",
         "partition-failure-seconds": "30",
+        "vipu-controllers-visibility": "namespaces",
+        "hide-vipu-controller-addresses": "false",
     }
     changed = arguments(manager(render(EVERYTHING), "ipu"))
     assert changed == {
@@ -132,6 +136,8 @@ def test_flags_of_the_operator_follow_the_values(render):
         "hold-seconds": "60",
         "requeue-seconds": "5",
         "partition-failure-seconds": "7",
+        "vipu-controllers-visibility": "sizes",
+        "hide-vipu-controller-addresses": "true",
         "admission": "ipu-admission",
         "admission-hosts": "ipu-webhook-svc.ipus.svc,ipu-webhook-svc.ipus,ipu-webhook-svc",
         "admission-certificate": "ipu-admission-certificate",

@@ -16,6 +16,7 @@ MERGE = "application/merge-patch+json"
 JSON = "application/json"
 GROUPS = {
     "ipujobs": "apis/graphcore.ai/v1alpha1",
+    "vipucontrollers": "apis/graphcore.ai/v1alpha1",
     "leases": "apis/coordination.k8s.io/v1",
     "events": "apis/events.k8s.io/v1",
     "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",

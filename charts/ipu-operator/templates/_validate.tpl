@@ -142,7 +142,8 @@ default. Other images and tags are the user's choice. */}}
   "host-network" "worker.hostNetwork" "network-policy" "worker.networkPolicy" "mpi-network" "worker.mpiNetwork"
   "metrics" "metrics.mode" "metrics-port" "" "metrics-hosts" "" "metrics-certificate" "metrics.certificateSecret"
   "admission" "admissionWebhooks.enabled" "admission-port" "admissionWebhooks.port" "admission-hosts" ""
-  "admission-certificate" "admissionWebhooks.certManager" -}}
+  "admission-certificate" "admissionWebhooks.certManager" "vipu-controllers-visibility" "vipuControllers.visibility"
+  "hide-vipu-controller-addresses" "vipuControllers.hideAddresses" -}}
 {{- range .Values.controller.extraArgs -}}
 {{- $flag := regexFind "^--[a-z-]+" . -}}
 {{- $name := trimPrefix "--" $flag -}}

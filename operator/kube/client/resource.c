@@ -25,6 +25,8 @@ const struct kube_resource KUBE_VALIDATING_WEBHOOKS = {"admissionregistration.k8
                                                        "validatingwebhookconfigurations",
                                                        "ValidatingWebhookConfiguration"};
 const struct kube_resource KUBE_IPUJOBS = {"graphcore.ai", "v1alpha1", "ipujobs", "IPUJob"};
+const struct kube_resource KUBE_VIPU_CONTROLLERS = {"graphcore.ai", "v1alpha1", "vipucontrollers",
+                                                    "VIPUController"};
 
 void kube_api_version_add(struct str *out, const struct kube_resource *resource)
 {

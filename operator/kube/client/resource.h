@@ -27,6 +27,7 @@ extern const struct kube_resource KUBE_SUBJECT_REVIEWS;
 extern const struct kube_resource KUBE_MUTATING_WEBHOOKS;   /* admissionregistration.k8s.io/v1 */
 extern const struct kube_resource KUBE_VALIDATING_WEBHOOKS; /* admissionregistration.k8s.io/v1 */
 extern const struct kube_resource KUBE_IPUJOBS;             /* graphcore.ai/v1alpha1 */
+extern const struct kube_resource KUBE_VIPU_CONTROLLERS;
 
 /* Appends "v1" or "graphcore.ai/v1alpha1". */
 void kube_api_version_add(struct str *out, const struct kube_resource *resource);

@@ -55,7 +55,8 @@ struct reconciler {
     bool all_seen;           /* every job has been reconciled once since the start */
     bool all_validated;      /* and the API server has reported the priority of each job's pods */
     uint64_t first_arrivals; /* value of arrivals by then */
-    int64_t validate_by_ms;  /* jobs without an answer by then are not waited for */
+    bool cordons_are_known;
+    int64_t validate_by_ms; /* jobs without an answer by then are not waited for */
     bool aborted;
     struct reconciler_counters counters;
 };

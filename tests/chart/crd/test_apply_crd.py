@@ -12,6 +12,8 @@ from renders import objects, render
 
 OPERATOR = ROOT / os.environ.get("BUILD_DIR", "build/dev") / "operator" / "ipu-operator"
 OURS = yaml.safe_load(CRD_FILE.read_text())
+CONTROLLERS_FILE = CRD_FILE.with_name("vipucontrollers.graphcore.ai.yaml")
+CONTROLLERS = yaml.safe_load(CONTROLLERS_FILE.read_text())
 
 
 def apply_crd(api, *flags):
@@ -84,7 +86,7 @@ def test_a_definition_that_was_brought_up_to_date_is_in_no_later_installs_way(ap
 def test_failures_are_reported(api, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
-    for flags, words in [(["--file", other], "cannot apply the CustomResourceDefinition of IPUJobs: "), (["--file", tmp_path / "none"], "none"),
+    for flags, words in [(["--file", other], "other.yaml is not a CustomResourceDefinition of the operator"), (["--file", tmp_path / "none"], "none"),
                          (["--kubeconfig", tmp_path / "none"], "none")]:
         done = apply_crd(api, *flags)
         assert done.returncode == 1 and words in done.stderr and done.stdout == "", done
@@ -92,10 +94,17 @@ def test_failures_are_reported(api, tmp_path):
     assert done.returncode == 2 and "--fil" in done.stderr
 
 
+def test_both_definitions_are_applied(api):
+    api.must("delete", "crd", CONTROLLERS["metadata"]["name"], "--ignore-not-found")
+    done = apply_crd(api, "--file", CRD_FILE, "--file", CONTROLLERS_FILE)
+    assert (done.returncode, done.stdout) == (0, "The CustomResourceDefinitions are up to date.\n"), done
+    api.until("get", "vipu")
+
+
 def test_the_chart_brings_the_file_along(programs):
     (carried,) = [thing["data"] for thing in objects(render(programs / "helm", {}))
                   if thing["kind"] == "ConfigMap" and thing["metadata"]["name"].endswith("-crd")]
-    assert list(map(yaml.safe_load, carried.values())) == [OURS]
+    assert list(map(yaml.safe_load, carried.values())) == [OURS, CONTROLLERS]
 
 
 def test_nothing_of_helms_deletes_the_definition(programs):
@@ -105,4 +114,4 @@ def test_nothing_of_helms_deletes_the_definition(programs):
         assert thing["kind"] != "CustomResourceDefinition"
         for rule in thing.get("rules") or []:
             if "customresourcedefinitions" in rule.get("resources", []):
-                assert (rule["verbs"], rule["resourceNames"]) == (["patch"], ["ipujobs.graphcore.ai"])
+                assert (rule["verbs"], rule["resourceNames"]) == (["patch"], ["ipujobs.graphcore.ai", "vipucontrollers.graphcore.ai"])

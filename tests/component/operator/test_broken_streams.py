@@ -9,7 +9,7 @@ from test_admission import CONFIGS, Webhooks
 from waiting import until
 from world import NAME
 
-KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services", "endpointslices", "networkpolicies")
+KINDS = ("ipujobs", "pods", "configmaps", "nodes", "services", "endpointslices", "networkpolicies", "vipucontrollers")
 OTHERS = {"services": {"spec": {"ports": [{"port": 80}]}}, "networkpolicies": {"spec": {"podSelector": {}}},
           "endpointslices": {"addressType": "IPv4", "endpoints": []}}
 LABELS = {NAME: "other", "endpointslice.kubernetes.io/managed-by": "ipu-operator"}

@@ -41,7 +41,7 @@ def job_in(text):
 def api_point(seen):
     """What a request to the API server does, and for which job; None if nothing that counts."""
     words = seen.path.strip("/").split("/")
-    if not seen.is_write or seen.is_lease or "events" in words:
+    if not seen.is_write or seen.is_lease or "events" in words or "vipucontrollers" in words:
         return None
     body = json.loads(seen.body or b"{}")
     named = body.get("metadata", {}).get("name") or words[-1]

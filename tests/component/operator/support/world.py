@@ -394,6 +394,8 @@ class World:
                 self.kubelet.vanish(pod)
         for name in self._records():
             self.api.delete("configmaps", OPERATOR_NS, name)
+        for item in self.api.list("vipucontrollers"):
+            self.api.delete("vipucontrollers", None, item["metadata"]["name"])
 
     def _remove_nodes(self):
         for node in self.api.list("nodes"):
