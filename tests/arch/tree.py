@@ -55,6 +55,7 @@ MAY_INCLUDE = {
     "operator/kube/client/": ("operator/kube/client/", "operator/kube/auth/", "base/"),
     "operator/serve/certificates/": ("operator/serve/certificates/", "operator/api/", "operator/kube/", "base/"),
     "operator/forecast/": ("operator/forecast/", "base/core/"),
+    "operator/progress/": ("operator/progress/", "operator/kube/auth/", "base/core/", "base/doc/"),
     "operator/reconcile/decide/": ("operator/reconcile/decide/", "operator/api/", "operator/pool/", "base/core/", "base/doc/"),
     "operator/reconcile/state/": ("operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),

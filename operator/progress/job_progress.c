@@ -1,0 +1,226 @@
+#include "operator/progress/job_progress.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+
+void job_progress_release(struct job_progress *progress)
+{
+    mem_free(progress->instances);
+    progress_report_release(&progress->metrics);
+    mem_free(progress->problem);
+    *progress = (struct job_progress){0};
+}
+
+/* ---- stale reports ---- */
+
+/* What is done, reports no more. */
+static int64_t stale_at_s(const struct instance_progress *instance)
+{
+    int64_t late_s = 5 * instance->gap_s > PROGRESS_STALE_S ? 5 * instance->gap_s : PROGRESS_STALE_S;
+
+    return instance->percent == 100 ? INT64_MAX : instance->reported_s + late_s;
+}
+
+int64_t job_progress_stale_at_s(const struct job_progress *progress, int64_t now_s)
+{
+    int64_t first_s = INT64_MAX;
+
+    for (size_t i = 0; i < progress->count; i++) {
+        int64_t at_s = stale_at_s(&progress->instances[i]);
+
+        if (at_s > now_s && at_s < first_s)
+            first_s = at_s;
+    }
+    return first_s;
+}
+
+/* ---- reports ---- */
+
+/* The instance's place, made if it is new. */
+static struct instance_progress *instance_of(struct job_progress *progress, uint32_t instance)
+{
+    size_t low = 0, high = progress->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (progress->instances[middle].instance < instance)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < progress->count && progress->instances[low].instance == instance)
+        return &progress->instances[low];
+    progress->instances = mem_grow(progress->instances, progress->count + 1, sizeof(*progress->instances));
+    memmove(&progress->instances[low + 1], &progress->instances[low],
+            (progress->count++ - low) * sizeof(*progress->instances));
+    progress->instances[low] = (struct instance_progress){.instance = instance, .worker = UINT32_MAX};
+    return &progress->instances[low];
+}
+
+static void keep_metrics(struct job_progress *progress, uint32_t instance,
+                         const struct progress_report *report)
+{
+    bool is_other = progress->metrics.metrics && instance > progress->metrics_instance;
+
+    if (is_other || !report->metrics)
+        return;
+    progress_report_release(&progress->metrics);
+    progress->metrics = (struct progress_report){.metrics = mem_strdup(report->metrics),
+                                                 .dropped_metrics = report->dropped_metrics};
+    progress->metrics_instance = instance;
+}
+
+void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
+                      const struct progress_report *report, int64_t now_s)
+{
+    struct instance_progress *kept;
+
+    if (progress_report_is_empty(report))
+        return;
+    kept = instance_of(progress, instance);
+    if (worker > kept->worker && now_s < stale_at_s(kept))
+        return;
+    /* Smoothed, so that a single pause, such as a checkpoint, does not count as usual. */
+    if (kept->reported_s)
+        kept->gap_s = (3 * kept->gap_s + (now_s > kept->reported_s ? now_s - kept->reported_s : 0)) / 4;
+    kept->worker = worker;
+    kept->percent = report->percent;
+    kept->remaining_s = report->remaining_s;
+    kept->reported_s = now_s;
+    keep_metrics(progress, instance, report);
+    mem_set_str(&progress->problem, NULL);
+}
+
+void job_progress_reject(struct job_progress *progress, const char *problem)
+{
+    mem_set_str(&progress->problem, problem);
+}
+
+/* ---- the status ---- */
+
+static void put_number(cJSON *object, const char *key, int64_t number)
+{
+    if (number >= 0)
+        json_put_i64(object, key, number);
+}
+
+static void put_time(cJSON *object, const char *key, int64_t when_s)
+{
+    char text[TIMEFMT_RFC3339_SIZE];
+
+    json_put_str(object, key, timefmt_rfc3339(when_s, text));
+}
+
+struct total {
+    int64_t percent, end_s, reported_s; /* percent, end_s: -1: unknown */
+    size_t stale;
+};
+
+static struct total total_of(const struct job_progress *progress, int64_t now_s)
+{
+    struct total total = {.percent = -1, .end_s = -1};
+    int64_t sum = 0, with_percent = 0;
+
+    for (size_t i = 0; i < progress->count; i++) {
+        const struct instance_progress *it = &progress->instances[i];
+        int64_t end_s = it->remaining_s < 0 ? -1 : it->reported_s + it->remaining_s;
+
+        if (it->percent >= 0) {
+            sum += it->percent;
+            with_percent++;
+        }
+        total.end_s = end_s > total.end_s ? end_s : total.end_s;
+        total.reported_s = it->reported_s > total.reported_s ? it->reported_s : total.reported_s;
+        total.stale += now_s >= stale_at_s(it);
+    }
+    if (with_percent)
+        total.percent = sum / with_percent;
+    return total;
+}
+
+static void put_summary(cJSON *out, const struct total *total, const char *problem)
+{
+    const char *mark = problem ? " (invalid)" : total->stale ? " (stale)" : "";
+
+    if (total->percent >= 0)
+        json_put_strf(out, "summary", "%d%%%s", (int)total->percent, mark);
+    else
+        json_put_strf(out, "summary", "unknown%s", mark);
+}
+
+static void put_instances(cJSON *out, const struct job_progress *progress, int64_t now_s)
+{
+    cJSON *list = json_put_array(out, "instances");
+
+    for (size_t i = 0; i < progress->count && i < PROGRESS_INSTANCES_SHOWN; i++) {
+        const struct instance_progress *it = &progress->instances[i];
+        cJSON *item = json_push_take(list, json_object());
+
+        json_put_i64(item, "instance", it->instance);
+        json_put_i64(item, "worker", it->worker);
+        put_number(item, "percentage", it->percent);
+        put_number(item, "remainingSeconds", it->remaining_s);
+        put_time(item, "lastReportTime", it->reported_s);
+        if (now_s >= stale_at_s(it))
+            json_put_bool(item, "stale", true);
+    }
+}
+
+cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s)
+{
+    struct total total = total_of(progress, now_s);
+    cJSON *out = json_object(), *ours = json_put_object(out, "progress"), *theirs;
+    struct err ignored = {0};
+    int64_t remaining_s = total.end_s < 0                  ? -1
+                          : total.end_s > total.reported_s ? total.end_s - total.reported_s
+                                                           : 0;
+
+    put_summary(ours, &total, progress->problem);
+    put_number(ours, "percentage", total.percent);
+    if (total.end_s >= 0)
+        put_time(ours, "estimatedEndTime", total.end_s);
+    if (total.stale)
+        json_put_bool(ours, "stale", true);
+    json_put_str(ours, "problem", progress->problem);
+    if (progress->metrics.dropped_metrics)
+        json_put_i64(ours, "droppedMetrics", progress->metrics.dropped_metrics);
+    if (!progress->count)
+        return out;
+    put_time(ours, "lastReportTime", total.reported_s);
+    json_put_i64(ours, "instancesReporting", (int64_t)progress->count);
+    put_instances(ours, progress, now_s);
+    theirs = json_put_object(out, "trainerStatus");
+    put_number(theirs, "progressPercentage", total.percent);
+    put_number(theirs, "estimatedRemainingSeconds", remaining_s);
+    if (progress->metrics.metrics)
+        json_put_take(theirs, "metrics", json_parse(slice_of(progress->metrics.metrics), &ignored));
+    put_time(theirs, "lastUpdatedTime", total.reported_s);
+    return out;
+}
+
+/* ---- writes ---- */
+
+/* What a reader waits for; the rest changes with every report. */
+static bool is_same_to_reader(const cJSON *a, const cJSON *b)
+{
+    static const char *const FIELDS[] = {"progress/summary", "progress/problem",
+                                         "progress/instancesReporting"};
+
+    for (size_t i = 0; i < COUNT_OF(FIELDS); i++) {
+        if (!json_equal(json_at(a, FIELDS[i]), json_at(b, FIELDS[i])))
+            return false;
+    }
+    return true;
+}
+
+int64_t job_progress_write_due_s(const cJSON *written, int64_t written_s, const cJSON *now)
+{
+    if (!written)
+        return 0;
+    if (json_equal(written, now))
+        return INT64_MAX;
+    return written_s + (is_same_to_reader(written, now) ? PROGRESS_DETAILS_EVERY_S : PROGRESS_WRITE_EVERY_S);
+}

@@ -1,0 +1,48 @@
+/* The progress of a job, from the last report of each of its instances. Pure.
+ *
+ * The job's percentage is the mean of the instances that report one, its remaining time that of the instance
+ * that takes longest, and its metrics are those of the first instance that reports any. Times are those at
+ * which reports arrived: clocks of pods are not used. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "operator/progress/report.h"
+
+#define PROGRESS_INSTANCES_SHOWN 16u
+/* A report that is late by so much, or by five times the usual distance of two reports, is stale. */
+#define PROGRESS_STALE_S 60
+#define PROGRESS_WRITE_EVERY_S 10   /* of a job, at most */
+#define PROGRESS_DETAILS_EVERY_S 60 /* if nothing but times and metrics has changed */
+
+struct instance_progress {
+    uint32_t instance, worker;
+    int64_t percent, remaining_s; /* as in the report */
+    int64_t reported_s;           /* Unix time */
+    int64_t gap_s;                /* usual distance of two reports */
+};
+
+struct job_progress {
+    struct instance_progress *instances; /* ordered */
+    size_t count;
+    struct progress_report metrics; /* its metrics alone... */
+    uint32_t metrics_instance;      /* ...of this instance */
+    char *problem;                  /* why the last report is not used; NULL: it is */
+};
+
+void job_progress_release(struct job_progress *progress);
+DEFINE_AUTO(job_progress);
+/* Of several workers of an instance, the first one counts, as long as it reports. An empty report changes
+ * nothing. */
+void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
+                      const struct progress_report *report, int64_t now_s);
+/* A report of the job was invalid: `problem` says why. The values before stay. */
+void job_progress_reject(struct job_progress *progress, const char *problem);
+/* {"progress", "trainerStatus"}: the members of the status, owned by the caller. */
+cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s);
+/* When the status is to be written that shows `now` in place of `written`, which was written at `written_s`;
+ * INT64_MAX: they are equal. */
+int64_t job_progress_write_due_s(const cJSON *written, int64_t written_s, const cJSON *now);
+/* When the next instance becomes stale; INT64_MAX: none will. */
+int64_t job_progress_stale_at_s(const struct job_progress *progress, int64_t now_s);
