@@ -20,7 +20,8 @@ static int64_t stale_at_s(const struct instance_progress *instance)
 {
     int64_t late_s = 5 * instance->gap_s > PROGRESS_STALE_S ? 5 * instance->gap_s : PROGRESS_STALE_S;
 
-    return instance->percent == 100 ? INT64_MAX : instance->reported_s + late_s;
+    return !instance->has_reported || instance->percent == 100 ? INT64_MAX
+                                                               : instance->reported.loop_s + late_s;
 }
 
 int64_t job_progress_stale_at_s(const struct job_progress *progress, int64_t now_s)
@@ -60,6 +61,17 @@ static struct instance_progress *instance_of(struct job_progress *progress, uint
     return &progress->instances[low];
 }
 
+bool job_progress_admit(struct job_progress *progress, uint32_t instance, int64_t now_s)
+{
+    struct instance_progress *it = instance_of(progress, instance);
+
+    if (it->admitted == 0 || now_s >= it->admitted_since_s + PROGRESS_WRITE_EVERY_S) {
+        it->admitted_since_s = now_s;
+        it->admitted = 0;
+    }
+    return it->admitted < PROGRESS_REPORTS_MAX && ++it->admitted;
+}
+
 static void keep_metrics(struct job_progress *progress, uint32_t instance,
                          const struct progress_report *report)
 {
@@ -74,22 +86,23 @@ static void keep_metrics(struct job_progress *progress, uint32_t instance,
 }
 
 void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
-                      const struct progress_report *report, int64_t now_s)
+                      const struct progress_report *report, struct progress_time now)
 {
     struct instance_progress *kept;
 
     if (progress_report_is_empty(report))
         return;
     kept = instance_of(progress, instance);
-    if (worker > kept->worker && now_s < stale_at_s(kept))
+    if (worker > kept->worker && now.loop_s < stale_at_s(kept))
         return;
     /* Smoothed, so that a single pause, such as a checkpoint, does not count as usual. */
-    if (kept->reported_s)
-        kept->gap_s = (3 * kept->gap_s + (now_s > kept->reported_s ? now_s - kept->reported_s : 0)) / 4;
+    if (kept->has_reported)
+        kept->gap_s = (3 * kept->gap_s + now.loop_s - kept->reported.loop_s) / 4;
+    kept->has_reported = true;
     kept->worker = worker;
     kept->percent = report->percent;
     kept->remaining_s = report->remaining_s;
-    kept->reported_s = now_s;
+    kept->reported = now;
     keep_metrics(progress, instance, report);
     mem_set_str(&progress->problem, NULL);
 }
@@ -115,8 +128,9 @@ static void put_time(cJSON *object, const char *key, int64_t when_s)
 }
 
 struct total {
-    int64_t percent, end_s, reported_s; /* percent, end_s: -1: unknown */
-    size_t stale;
+    int64_t percent, end_s; /* -1: unknown */
+    int64_t reported_s;
+    size_t reporting, stale;
 };
 
 static struct total total_of(const struct job_progress *progress, int64_t now_s)
@@ -126,14 +140,17 @@ static struct total total_of(const struct job_progress *progress, int64_t now_s)
 
     for (size_t i = 0; i < progress->count; i++) {
         const struct instance_progress *it = &progress->instances[i];
-        int64_t end_s = it->remaining_s < 0 ? -1 : it->reported_s + it->remaining_s;
+        int64_t end_s = it->remaining_s < 0 ? -1 : it->reported.unix_s + it->remaining_s;
 
+        if (!it->has_reported)
+            continue;
+        total.reporting++;
         if (it->percent >= 0) {
             sum += it->percent;
             with_percent++;
         }
         total.end_s = end_s > total.end_s ? end_s : total.end_s;
-        total.reported_s = it->reported_s > total.reported_s ? it->reported_s : total.reported_s;
+        total.reported_s = it->reported.unix_s > total.reported_s ? it->reported.unix_s : total.reported_s;
         total.stale += now_s >= stale_at_s(it);
     }
     if (with_percent)
@@ -155,15 +172,19 @@ static void put_instances(cJSON *out, const struct job_progress *progress, int64
 {
     cJSON *list = json_put_array(out, "instances");
 
-    for (size_t i = 0; i < progress->count && i < PROGRESS_INSTANCES_SHOWN; i++) {
+    for (size_t i = 0, shown = 0; i < progress->count && shown < PROGRESS_INSTANCES_SHOWN; i++) {
         const struct instance_progress *it = &progress->instances[i];
-        cJSON *item = json_push_take(list, json_object());
+        cJSON *item;
 
+        if (!it->has_reported)
+            continue;
+        shown++;
+        item = json_push_take(list, json_object());
         json_put_i64(item, "instance", it->instance);
         json_put_i64(item, "worker", it->worker);
         put_number(item, "percentage", it->percent);
         put_number(item, "remainingSeconds", it->remaining_s);
-        put_time(item, "lastReportTime", it->reported_s);
+        put_time(item, "lastReportTime", it->reported.unix_s);
         if (now_s >= stale_at_s(it))
             json_put_bool(item, "stale", true);
     }
@@ -187,10 +208,10 @@ cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s)
     json_put_str(ours, "problem", progress->problem);
     if (progress->metrics.dropped_metrics)
         json_put_i64(ours, "droppedMetrics", progress->metrics.dropped_metrics);
-    if (!progress->count)
+    if (!total.reporting)
         return out;
     put_time(ours, "lastReportTime", total.reported_s);
-    json_put_i64(ours, "instancesReporting", (int64_t)progress->count);
+    json_put_i64(ours, "instancesReporting", (int64_t)total.reporting);
     put_instances(ours, progress, now_s);
     theirs = json_put_object(out, "trainerStatus");
     put_number(theirs, "progressPercentage", total.percent);
@@ -202,6 +223,33 @@ cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s)
 }
 
 /* ---- writes ---- */
+
+/* A merge patch keeps what it does not name. */
+static void put_absent(cJSON *patch, const char *member, const char *const *fields)
+{
+    cJSON *object = json_at_mut(patch, member);
+
+    if (!object)
+        object = json_put_object(patch, member);
+    for (; *fields; fields++) {
+        if (!json_at(object, *fields))
+            json_put_take(object, *fields, cJSON_CreateNull());
+    }
+}
+
+cJSON *job_progress_patch(const cJSON *printed)
+{
+    static const char *const OURS[] = {
+        "percentage",     "estimatedEndTime",   "stale",     "problem", "droppedMetrics",
+        "lastReportTime", "instancesReporting", "instances", NULL};
+    static const char *const THEIRS[] = {"progressPercentage", "estimatedRemainingSeconds", "metrics",
+                                         "lastUpdatedTime", NULL};
+    cJSON *patch = json_dup(printed);
+
+    put_absent(patch, "progress", OURS);
+    put_absent(patch, "trainerStatus", THEIRS);
+    return patch;
+}
 
 /* What a reader waits for; the rest changes with every report. */
 static bool is_same_to_reader(const cJSON *a, const cJSON *b)

@@ -15,12 +15,21 @@
 #define PROGRESS_STALE_S 60
 #define PROGRESS_WRITE_EVERY_S 10   /* of a job, at most */
 #define PROGRESS_DETAILS_EVERY_S 60 /* if nothing but times and metrics has changed */
+#define PROGRESS_REPORTS_MAX 20u    /* of an instance, in PROGRESS_WRITE_EVERY_S; others are not read */
+
+/* Of the loop, for decisions, and of the wall, for readers. */
+struct progress_time {
+    int64_t loop_s, unix_s;
+};
 
 struct instance_progress {
     uint32_t instance, worker;
+    bool has_reported;
     int64_t percent, remaining_s; /* as in the report */
-    int64_t reported_s;           /* Unix time */
-    int64_t gap_s;                /* usual distance of two reports */
+    struct progress_time reported;
+    int64_t gap_s; /* usual distance of two reports */
+    int64_t admitted_since_s;
+    uint32_t admitted; /* reports since then */
 };
 
 struct job_progress {
@@ -32,15 +41,19 @@ struct job_progress {
 };
 
 void job_progress_release(struct job_progress *progress);
-DEFINE_AUTO(job_progress);
+/* Whether a report of this instance is to be read: who sends many gets no more work done than others. */
+bool job_progress_admit(struct job_progress *progress, uint32_t instance, int64_t now_s);
 /* Of several workers of an instance, the first one counts, as long as it reports. An empty report changes
  * nothing. */
 void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
-                      const struct progress_report *report, int64_t now_s);
+                      const struct progress_report *report, struct progress_time now);
 /* A report of the job was invalid: `problem` says why. The values before stay. */
 void job_progress_reject(struct job_progress *progress, const char *problem);
-/* {"progress", "trainerStatus"}: the members of the status, owned by the caller. */
+/* {"progress", "trainerStatus"}: the members of the status, owned by the caller. The times of decisions are
+ * those of the loop. */
 cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s);
+/* A merge patch that gives a status exactly these members; owned by the caller. */
+cJSON *job_progress_patch(const cJSON *printed);
 /* When the status is to be written that shows `now` in place of `written`, which was written at `written_s`;
  * INT64_MAX: they are equal. */
 int64_t job_progress_write_due_s(const cJSON *written, int64_t written_s, const cJSON *now);

@@ -271,11 +271,8 @@ static bool has_audience(const cJSON *claims, const char *audience)
     return false;
 }
 
-static bool check_claims(const cJSON *claims, const char *issuer, const char *audience, int64_t now_s,
-                         struct err *err)
+static bool check_claims(const cJSON *claims, const char *audience, int64_t now_s, struct err *err)
 {
-    if (issuer && !str_eq(json_str(claims, "iss", NULL), issuer))
-        return err_set(err, ERR_DENIED, "the token is of another issuer");
     if (!has_audience(claims, audience))
         return err_set(err, ERR_DENIED, "the token is for another audience");
     if (now_s - TOKEN_SKEW_S >= json_i64(claims, "exp", INT64_MIN / 2))
@@ -285,8 +282,8 @@ static bool check_claims(const cJSON *claims, const char *issuer, const char *au
     return true;
 }
 
-bool token_verify(const struct token_keys *keys, const char *token, const char *issuer, const char *audience,
-                  int64_t now_s, struct token_pod *ret, struct err *err)
+bool token_verify(const struct token_keys *keys, const char *token, const char *audience, int64_t now_s,
+                  struct token_pod *ret, struct err *err)
 {
     struct parts parts;
     const char *ns, *name, *uid;
@@ -296,7 +293,7 @@ bool token_verify(const struct token_keys *keys, const char *token, const char *
     if (!check_signature(keys, &parts, err))
         return false;
     AUTO(json) cJSON *claims = decode_json(parts.claims);
-    if (!check_claims(claims, issuer, audience, now_s, err))
+    if (!check_claims(claims, audience, now_s, err))
         return false;
     const cJSON *bound = cJSON_GetObjectItemCaseSensitive(claims, "kubernetes.io");
     ns = json_str(bound, "namespace", NULL);
@@ -306,14 +303,6 @@ bool token_verify(const struct token_keys *keys, const char *token, const char *
         return err_set(err, ERR_DENIED, "the token is not bound to a pod");
     *ret = (struct token_pod){mem_strdup(ns), mem_strdup(name), mem_strdup(uid)};
     return true;
-}
-
-char *token_issuer(const char *token)
-{
-    struct parts parts;
-    AUTO(json) cJSON *claims = split(token, &parts) ? decode_json(parts.claims) : NULL;
-
-    return mem_strdup(json_str(claims, "iss", NULL));
 }
 
 void token_pod_release(struct token_pod *pod)

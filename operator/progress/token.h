@@ -1,5 +1,5 @@
 /* Whose token is it? A service account token of a pod, as the kubelet puts it into a projected volume: its
- * signature is checked with the API server's public keys, then issuer, audience and times. No request to the
+ * signature is checked with the API server's public keys, then audience and times. No request to the
  * API server is needed for that. Pure: the keys and the time are arguments. */
 #pragma once
 
@@ -27,9 +27,6 @@ void token_pod_release(struct token_pod *pod);
 DEFINE_AUTO(token_pod);
 
 /* ERR_NOT_FOUND: none of the keys has signed it, and newer ones may have. ERR_DENIED: it is not valid.
- * The issuer must be `issuer`, unless that is NULL. */
-MUST_USE bool token_verify(const struct token_keys *keys, const char *token, const char *issuer,
-                           const char *audience, int64_t now_s, struct token_pod *ret, struct err *err);
-/* The issuer that a token names, without any check: of the operator's own, it is that of the cluster. Owned
- * by the caller; NULL: it names none. */
-char *token_issuer(const char *token);
+ * What an API server's keys have signed is its own, so that the issuer's name says no more. */
+MUST_USE bool token_verify(const struct token_keys *keys, const char *token, const char *audience,
+                           int64_t now_s, struct token_pod *ret, struct err *err);

@@ -6,6 +6,8 @@
 
 #define NOW ((int64_t)1800000000) /* 2027-01-15T08:00:00Z */
 
+#define AT(s) ((struct progress_time){.loop_s = (s), .unix_s = (s)})
+
 struct reports {
     struct job_progress it;
 };
@@ -23,7 +25,7 @@ static void reports_release(struct reports *r)
 static void add(struct reports *r, uint32_t instance, uint32_t worker, int64_t percent, int64_t at_s)
 {
     job_progress_add(&r->it, instance, worker,
-                     &(struct progress_report){.percent = percent, .remaining_s = 100 - percent}, at_s);
+                     &(struct progress_report){.percent = percent, .remaining_s = 100 - percent}, AT(at_s));
 }
 
 static void check_printed(const struct reports *r, int64_t now_s, const char *want)
@@ -46,7 +48,8 @@ TEST_F(reports, r, a_report_is_shown_in_both_places)
     static char metrics[] = "[{\"name\":\"loss\",\"value\":\"0.23\"}]";
 
     job_progress_add(&r->it, 0, 0,
-                     &(struct progress_report){.percent = 42, .remaining_s = 900, .metrics = metrics}, NOW);
+                     &(struct progress_report){.percent = 42, .remaining_s = 900, .metrics = metrics},
+                     AT(NOW));
     check_printed(r, NOW + 5,
                   "{\"progress\":{\"summary\":\"42%\",\"percentage\":42,"
                   "\"estimatedEndTime\":\"2027-01-15T08:15:00Z\",\"lastReportTime\":\"2027-01-15T08:00:00Z\","
@@ -71,10 +74,10 @@ TEST_F(reports, r, the_mean_counts_and_the_slowest_ends_the_job)
 TEST_F(reports, r, an_empty_report_changes_nothing)
 {
     add(r, 0, 0, 20, NOW);
-    job_progress_add(&r->it, 0, 0, &(struct progress_report){.percent = -1, .remaining_s = -1}, NOW + 30);
-    job_progress_add(&r->it, 1, 0, &(struct progress_report){.percent = -1, .remaining_s = -1}, NOW + 30);
+    job_progress_add(&r->it, 0, 0, &(struct progress_report){.percent = -1, .remaining_s = -1}, AT(NOW + 30));
+    job_progress_add(&r->it, 1, 0, &(struct progress_report){.percent = -1, .remaining_s = -1}, AT(NOW + 30));
     CHECK_INT_EQ(r->it.count, 1);
-    CHECK_INT_EQ(r->it.instances[0].reported_s, NOW);
+    CHECK_INT_EQ(r->it.instances[0].reported.loop_s, NOW);
 }
 
 TEST_F(reports, r, the_first_worker_counts_as_long_as_it_reports)
@@ -114,9 +117,32 @@ TEST_F(reports, r, what_is_done_does_not_become_stale)
 TEST_F(reports, r, a_clock_that_is_set_back_harms_nothing)
 {
     add(r, 0, 0, 10, NOW);
-    add(r, 0, 0, 20, NOW - 3600);
-    CHECK_INT_EQ(r->it.instances[0].gap_s, 0);
-    check_summary(r, NOW - 3600, "20%");
+    job_progress_add(&r->it, 0, 0, &(struct progress_report){.percent = 20, .remaining_s = -1},
+                     (struct progress_time){.loop_s = NOW + 10, .unix_s = NOW - 3600});
+    CHECK_INT_EQ(job_progress_stale_at_s(&r->it, NOW + 10), NOW + 10 + PROGRESS_STALE_S);
+    AUTO(json) cJSON *printed = job_progress_print(&r->it, NOW + 10);
+    CHECK_STR_EQ(json_str(printed, "progress/lastReportTime", NULL), "2027-01-15T07:00:00Z");
+}
+
+TEST_F(reports, r, who_sends_many_is_not_read)
+{
+    for (uint32_t i = 0; i < PROGRESS_REPORTS_MAX; i++)
+        CHECK(job_progress_admit(&r->it, 3, NOW));
+    CHECK(!job_progress_admit(&r->it, 3, NOW));
+    CHECK(job_progress_admit(&r->it, 4, NOW));
+    CHECK(!job_progress_admit(&r->it, 3, NOW + PROGRESS_WRITE_EVERY_S - 1));
+    CHECK(job_progress_admit(&r->it, 3, NOW + PROGRESS_WRITE_EVERY_S));
+    check_printed(r, NOW, "{\"progress\":{\"summary\":\"unknown\"}}");
+}
+
+TEST_F(reports, r, a_patch_removes_what_is_not_reported_any_more)
+{
+    add(r, 0, 0, 100, NOW);
+    AUTO(json) cJSON *printed = job_progress_print(&r->it, NOW);
+    AUTO(json) cJSON *patch = job_progress_patch(printed);
+    CHECK(cJSON_IsNull(json_at(patch, "progress/stale")) && cJSON_IsNull(json_at(patch, "progress/problem")));
+    CHECK(cJSON_IsNull(json_at(patch, "trainerStatus/metrics")));
+    CHECK_INT_EQ(json_i64(patch, "progress/percentage", -1), 100);
 }
 
 TEST_F(reports, r, an_invalid_report_is_marked_until_the_next_one)
@@ -144,11 +170,11 @@ TEST_F(reports, r, metrics_are_of_the_first_instance_that_has_some)
                 other[] = "[{\"name\":\"x\",\"value\":\"2\"}]";
 
     job_progress_add(&r->it, 2, 0,
-                     &(struct progress_report){.percent = 1, .remaining_s = -1, .metrics = other}, NOW);
+                     &(struct progress_report){.percent = 1, .remaining_s = -1, .metrics = other}, AT(NOW));
     job_progress_add(&r->it, 1, 0,
-                     &(struct progress_report){.percent = 1, .remaining_s = -1, .metrics = loss}, NOW);
+                     &(struct progress_report){.percent = 1, .remaining_s = -1, .metrics = loss}, AT(NOW));
     job_progress_add(&r->it, 2, 0,
-                     &(struct progress_report){.percent = 2, .remaining_s = -1, .metrics = other}, NOW);
+                     &(struct progress_report){.percent = 2, .remaining_s = -1, .metrics = other}, AT(NOW));
     CHECK_STR_EQ(r->it.metrics.metrics, loss);
 }
 
