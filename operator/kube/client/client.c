@@ -1,5 +1,7 @@
 #include "operator/kube/client/client.h"
 
+#include <string.h>
+
 #include "base/core/map.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
@@ -30,6 +32,7 @@ struct kube_call {
     char *text; /* the body */
     size_t text_len;
     char *content_type;
+    const char *accept;
     enum kube_class class;
     int64_t deadline_ms;
     int64_t sent_us; /* of the try in flight */
@@ -162,13 +165,18 @@ static void log_warning_once(struct kube *kube, struct slice warning)
         log_warn("API server warning", KV("warning", text));
 }
 
+static bool is_json(const char *content_type)
+{
+    return str_has_prefix(content_type, "application/json") || strstr(content_type, "+json");
+}
+
 /* A 2xx answer that is cut or garbled may still have taken effect: the caller must check. */
 static cJSON *answer_body(const struct http_response *http, struct err *err)
 {
     struct err bad = {0};
     cJSON *body;
 
-    if (http->body.len == 0 || !str_has_prefix(http->content_type, "application/json"))
+    if (http->body.len == 0 || !is_json(http->content_type))
         return NULL;
     body = json_parse(http->body, &bad);
     if (body == NULL && http->status < 300)
@@ -264,6 +272,7 @@ static void send_now(struct kube_call *call)
     struct http_request request = {
         .method = call->method,
         .content_type = call->content_type,
+        .accept = call->accept,
         .body = {call->text, call->text_len},
         .timeout_ms = left_ms > 0 ? left_ms : 1,
         .max_body = JSON_MAX_BYTES,
@@ -364,6 +373,7 @@ static struct kube_call *call_new(struct kube *kube, const struct kube_request *
     call->method = str_eq(call->label, "LIST") ? "GET" : call->label;
     call->plural = request->resource != NULL ? request->resource->plural : "";
     call->path = path_with_query(request);
+    call->accept = request->accept;
     take_body(call, request);
     call->class = request->class;
     call->deadline_ms = loop_now_ms(kube->loop) + timeout_ms;

@@ -46,6 +46,7 @@ struct kube_request {
     const cJSON *body;                    /* or NULL */
     struct slice text;                    /* a body that is text already; used when body is NULL */
     const char *content_type;             /* NULL: application/json */
+    const char *accept;                   /* type of the answer, a constant; NULL: application/json */
     int64_t timeout_ms;                   /* all tries together; 0: KUBE_TIMEOUT_MS */
     enum kube_class class;                /* KUBE_WORK or KUBE_LEASE */
     bool retry_post; /* the name is deterministic: 409 afterwards may be our own first try */
