@@ -47,6 +47,8 @@
 #define ANNOTATION_RELEASE "graphcore.ai/release"
 #define ANNOTATION_DRAIN "graphcore.ai/drain"
 #define ANNOTATION_CORDON "graphcore.ai/cordon"
+/* Of a pod: the CA of the server to which its program reports its progress. */
+#define ANNOTATION_PROGRESS_CA "graphcore.ai/progress-ca"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 
 /* The agent's port of a worker: its name in the pod spec, and its number if the pod has its own network. */
@@ -61,6 +63,17 @@
 #define NAME_KEYS_VOLUME "ipu-launch-keys"
 #define NAME_SCRATCH_VOLUME "ipu-launch-tmp"
 #define NAME_VIPU_VOLUME "ipu-vipu-ca"
+#define NAME_PROGRESS_VOLUME "ipu-progress"
+
+/* Reports of progress: the audience of the tokens, the path for pods, and that from a standby to the leader.
+ */
+#define PROGRESS_AUDIENCE "graphcore.ai/progress"
+#define PROGRESS_PATH "/apis/graphcore.ai/v1alpha1/progress"
+#define PROGRESS_FORWARD_PATH "/progress"
+/* Kubeflow's names, which its clients look for. The last two are paths of files. */
+#define PROGRESS_URL "KUBEFLOW_TRAINER_SERVER_URL"
+#define PROGRESS_CA "KUBEFLOW_TRAINER_SERVER_CA_CERT"
+#define PROGRESS_TOKEN "KUBEFLOW_TRAINER_SERVER_TOKEN"
 
 /* Longest id that stays readable; V-IPU documents no limit, but users had problems with long ones. */
 #define PARTITION_ID_MAX 63

@@ -60,7 +60,7 @@ static bool is_label(const char *name)
 static bool is_taken(const char *name, bool is_container)
 {
     static const char *const taken[] = {NAME_LAUNCHER_PART, NAME_KEYS_VOLUME, NAME_SCRATCH_VOLUME,
-                                        NAME_VIPU_VOLUME};
+                                        NAME_VIPU_VOLUME, NAME_PROGRESS_VOLUME};
 
     for (size_t i = 0; i < (is_container ? 1 : COUNT_OF(taken)); i++) {
         if (str_eq(name, taken[i]))

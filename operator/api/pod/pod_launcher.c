@@ -7,6 +7,7 @@
 #include "operator/api/pod/pod_secrets.h"
 #include "operator/api/pod/pod_overlay.h"
 #include "operator/api/pod/pod_common.h"
+#include "operator/api/pod/pod_progress.h"
 
 #define RUN_DIR "/var/run/ipu-launch"
 #define SCRATCH_DIR RUN_DIR "/tmp"
@@ -178,6 +179,7 @@ static void add_env(cJSON *spec, cJSON *container, const struct job *job, uint32
     }
     pod_env_add_partition(&env, place);
     pod_secrets_mount(spec, &env, job, instance, place);
+    pod_progress_mount(spec, &env, options);
     pod_env_add_instance(&env, job, instance);
     pod_env_add_mpi(&env);
     pod_env_add_start(&env, job, place);
@@ -265,6 +267,7 @@ cJSON *pod_launcher_pod(const struct job *job, uint32_t instance, const struct p
         place, json_at(launcher, "template/metadata"));
     json_put_strf(json_at_mut(pod, "metadata/annotations"), ANNOTATION_POD_INDEX, "%u",
                   job->spec.workers_per_instance);
+    pod_progress_annotate(pod, options);
     json_put_take(pod, "spec", spec);
     return pod;
 }

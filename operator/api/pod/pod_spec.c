@@ -9,9 +9,11 @@
 #include "operator/api/pod/pod_env.h"
 #include "operator/api/pod/pod_launcher.h"
 #include "operator/api/pod/pod_common.h"
+#include "operator/api/pod/pod_progress.h"
 
 static void fill_main_container(cJSON *spec, const struct job *job, uint32_t instance, uint32_t worker,
-                                const struct partition_placement *place)
+                                const struct partition_placement *place,
+                                const struct pod_spec_options *options)
 {
     cJSON *container = json_at_mut(spec, "containers")->child;
     const cJSON *command = json_at(container, "command"), *env_from = json_at(container, "envFrom");
@@ -31,6 +33,7 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
         (job->spec.has_launcher || job_has_several_workers(&job->spec)))
         pod_env_add_address(&env);
     pod_secrets_mount(spec, &env, job, instance, place);
+    pod_progress_mount(spec, &env, options);
     pod_common_mount(container, NAME_LAUNCHER_PART, IPU_LAUNCH_DIR, true);
     if (job->spec.has_launcher)
         pod_launcher_fill_worker(spec, &env, job, instance, worker, place);
@@ -62,7 +65,7 @@ static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uin
                       const char *pod)
 {
     pod_common_put_network(spec, options);
-    fill_main_container(spec, job, instance, worker, place);
+    fill_main_container(spec, job, instance, worker, place, options);
     pod_common_add_launcher(spec, options);
     if (job->spec.has_launcher)
         pod_launcher_add_hosts_file(spec);
@@ -106,6 +109,7 @@ cJSON *pod_spec_worker(const struct job *job, uint32_t instance, uint32_t worker
     if (job->spec.has_launcher)
         json_put_str(json_at_mut(pod, "metadata/annotations"), ANNOTATION_LAUNCHER_IMAGE,
                      options->launcher_image);
+    pod_progress_annotate(pod, options);
     fill_spec(spec, job, instance, worker, place, options, name);
     json_put_take(pod, "spec", cJSON_DetachItemViaPointer(from, spec));
     return TAKE(pod);

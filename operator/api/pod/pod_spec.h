@@ -4,6 +4,12 @@
 
 #include "operator/api/job/job.h"
 
+/* How pods reach the progress server. Either may be NULL: not known yet, and pods do not report. */
+struct pod_progress {
+    char *url;
+    char *ca; /* PEM */
+};
+
 struct pod_spec_options {
     const char *launcher_image;
     const char *launcher_pull_policy;
@@ -11,6 +17,7 @@ struct pod_spec_options {
     bool host_network;
     bool network_policy;     /* pods of a job with a launcher accept connections only from each other */
     const char *mpi_network; /* for MPI between pods: an interface or a network such as 10.0.0.0/8; or NULL */
+    const struct pod_progress *progress; /* NULL: there is no such server */
 };
 
 /* The address and shape of the partition. */

@@ -249,3 +249,83 @@ TEST(rejections_name_the_fields_of_the_job)
         CHECK_STR_EQ(text, rejections[i].to_user);
     }
 }
+
+/* ---- progress ---- */
+
+static cJSON *pod_that_reports(const struct pod_progress *progress, const char *template)
+{
+    struct pod_spec_case c = pod_spec_cases[0];
+    AUTO(job) struct job *job = pod_spec_case_job(&c);
+
+    if (template)
+        pod_spec_case_set_template(job, template);
+    c.options.progress = progress;
+    return pod_spec_case_pod(&c, job);
+}
+
+static const cJSON *find_named(const cJSON *list, const char *name)
+{
+    JSON_EACH (item, list) {
+        if (str_eq(json_str(item, "name", ""), name))
+            return item;
+    }
+    return NULL;
+}
+
+static const char *env_value(const cJSON *pod, const char *name)
+{
+    return json_str(find_named(json_at(json_at(pod, "spec/containers")->child, "env"), name), "value", NULL);
+}
+
+TEST(a_program_finds_where_to_report_its_progress)
+{
+    static char url[] = "https://progress.ns.svc:8444/p", ca[] = "PEM";
+    AUTO(json) cJSON *pod = pod_that_reports(&(struct pod_progress){.url = url, .ca = ca}, NULL);
+    const cJSON *volume = named(json_at(pod, "spec/volumes"), NAME_PROGRESS_VOLUME);
+    const cJSON *mount =
+        find_named(json_at(json_at(pod, "spec/containers")->child, "volumeMounts"), NAME_PROGRESS_VOLUME);
+    const cJSON *token = json_at(volume, "projected/sources")->child;
+    const char *dir = json_str(mount, "mountPath", "");
+    AUTO(mem) char *token_file = mem_printf("%s/token", dir);
+    AUTO(mem) char *ca_file = mem_printf("%s/ca.crt", dir);
+
+    CHECK_STR_EQ(env_value(pod, PROGRESS_URL), url);
+    CHECK_STR_EQ(env_value(pod, PROGRESS_TOKEN), token_file);
+    CHECK_STR_EQ(env_value(pod, PROGRESS_CA), ca_file);
+    CHECK_STR_EQ(json_str(token, "serviceAccountToken/audience", NULL), PROGRESS_AUDIENCE);
+    CHECK_STR_EQ(json_str(json_at(token->next, "downwardAPI/items")->child, "fieldRef/fieldPath", NULL),
+                 "metadata.annotations['" ANNOTATION_PROGRESS_CA "']");
+    CHECK_STR_EQ(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json_at(pod, "metadata/annotations"),
+                                                                       ANNOTATION_PROGRESS_CA)),
+                 ca);
+}
+
+/* The token must not reach a server that is not the operator's. */
+TEST(a_users_own_server_gets_no_token)
+{
+    static char url[] = "https://progress.ns.svc:8444/p", ca[] = "PEM";
+    static const char *const names[] = {PROGRESS_URL, PROGRESS_CA, PROGRESS_TOKEN};
+
+    CHECK_ROWS (name, names) {
+        AUTO(mem)
+        char *template =
+            mem_printf("{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"c\"],\"env\":[{"
+                       "\"name\":\"%s\",\"value\":\"mine\"}]}]}}",
+                       *name);
+        AUTO(json) cJSON *pod = pod_that_reports(&(struct pod_progress){.url = url, .ca = ca}, template);
+
+        CHECK_STR_EQ(env_value(pod, *name), "mine");
+        CHECK(!find_named(json_at(pod, "spec/volumes"), NAME_PROGRESS_VOLUME));
+        for (size_t i = 0; i < COUNT_OF(names); i++)
+            CHECK(str_eq(names[i], *name) || !env_value(pod, names[i]));
+    }
+}
+
+TEST(without_a_certificate_no_pod_reports)
+{
+    static char url[] = "https://progress.ns.svc:8444/p";
+    AUTO(json) cJSON *pod = pod_that_reports(&(struct pod_progress){.url = url}, NULL);
+
+    CHECK(!env_value(pod, PROGRESS_URL));
+    CHECK(!find_named(json_at(pod, "spec/volumes"), NAME_PROGRESS_VOLUME));
+}
