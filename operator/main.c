@@ -26,6 +26,7 @@
 #include "operator/kube/leader_election/lease.h"
 #include "options.h"
 #include "operator/reconcile/report/listing.h"
+#include "operator/reconcile/report/progress_board.h"
 #include "operator/reconcile/report/queue.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/usage.h"
@@ -51,6 +52,7 @@ struct app {
     struct servers *servers;
     struct reconciler *reconciler;                 /* while leading */
     struct controller_objects *controller_objects; /* likewise; NULL with --watch-namespace */
+    struct progress_board *board;                  /* likewise */
     struct loop_timer drain;                       /* at the end */
     struct loop_timer tidy;                        /* now and then */
     int64_t start_us;
@@ -103,7 +105,8 @@ static void on_started(void *ctx)
                                     .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),
                                     .host_network = o->host_network,
                                     .network_policy = o->network_policy,
-                                    .mpi_network = o->mpi_network},
+                                    .mpi_network = o->mpi_network,
+                                    .progress = servers_progress(app->servers)},
                            .hold_ms = (int64_t)o->hold_s * 1000,
                            .requeue_ms = (int64_t)o->requeue_s * 1000,
                            .partition_failure_ms = (int64_t)o->partition_failure_s * 1000,
@@ -119,6 +122,7 @@ static void on_started(void *ctx)
                 .operator_ns = operator_ns(app),
                 .publication = {.visibility = (enum controller_visibility)o->controller_visibility,
                                 .hides_address = o->hide_controller_addresses}});
+    app->board = progress_board_new(app->reconciler);
 }
 
 /* Nothing may be sent any more, and all caches are stale by the time the lease could be acquired again. */
@@ -211,6 +215,17 @@ static cJSON *list(void *ctx, enum page_list which, const struct page_request *r
     struct app *app = ctx;
 
     return app->reconciler ? listing_print(app->reconciler, which, request) : NULL;
+}
+
+/* A pod that the watches do not show yet counts as known. */
+static bool report(void *ctx, const struct token_pod *pod, struct slice body, bool *ret_is_known)
+{
+    struct app *app = ctx;
+
+    if (!app->board)
+        return false;
+    *ret_is_known = progress_board_report(app->board, pod, body) || !reconciler_is_synced(app->reconciler);
+    return true;
 }
 
 static cJSON *stats(void *ctx)
@@ -362,6 +377,7 @@ static bool start(struct app *app, struct err *err)
                                           .leader = leader,
                                           .key = app->key,
                                           .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,
+                                          .progress = report,
                                           .ctx = app},
                   err);
     if (!app->pages)
@@ -380,6 +396,8 @@ static bool start(struct app *app, struct err *err)
                                                          .client_config = &from,
                                                          .metrics = metrics,
                                                          .pages = app->pages,
+                                                         .report = report,
+                                                         .leader = leader,
                                                          .largest_partition = largest_partition,
                                                          .priority_classes = &app->priority_classes,
                                                          .queue_limits = queue_limits(o),
@@ -411,6 +429,7 @@ static void finish(struct app *app)
     pages_free(app->pages);
     servers_free(app->servers);
     controller_objects_free(app->controller_objects);
+    progress_board_free(app->board);
     reconciler_free(app->reconciler);
     if (app->lease)
         lease_free(app->lease);

@@ -87,6 +87,15 @@ static const struct opt ROWS[] = {
     OPT_VALUE("admission-port", OPT_U32, AT(admission_port), "PORT",
               "Port for the admission webhooks; 0 selects a free port", .fallback = "9443", .min = 0,
               .max = 65535),
+    OPT_VALUE("progress", OPT_STR, AT(progress), "SECRET",
+              "Serve reports of progress of the programs of jobs. Name of an existing Secret in which the "
+              "operator keeps the certificate; default: programs cannot report"),
+    OPT_VALUE("progress-hosts", OPT_STR, AT(progress_hosts), "NAMES",
+              "Comma-separated host names of the progress server; pods use the first",
+              .fallback = "localhost"),
+    OPT_VALUE("progress-port", OPT_U32, AT(progress_port), "PORT",
+              "Port for reports of progress; 0 selects a free port", .fallback = "8444", .min = 0,
+              .max = 65535),
     OPT_VALUE("log-level", OPT_STR, AT(log_level), "LEVEL", "Minimum log level: debug, info, warn or error",
               .fallback = "info"),
     OPT_VALUE("log-format", OPT_STR, AT(log_format), "FORMAT", "Log format: text or json",
@@ -185,6 +194,8 @@ static void check(const struct options *o, struct strv *problems)
     check_word("log-format", o->log_format, formats, problems);
     check_word("metrics", o->metrics, METRICS_WORDS, problems);
     check_priority_classes(o->priority_classes, problems);
+    if (o->progress && !*o->progress_hosts)
+        strv_push(problems, "--progress-hosts: must name at least one host");
     if (!log_parse_level(o->log_level, &level))
         strv_pushf(problems, "--log-level: expected debug, info, warn or error, got \"%s\"", o->log_level);
     if (strspn(o->partition_prefix, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(o->partition_prefix) ||

@@ -20,6 +20,8 @@ struct options {
     uint32_t admission_port;
     char *metrics, *metrics_hosts, *metrics_certificate;
     uint32_t metrics_port;
+    char *progress, *progress_hosts; /* the Secret of its certificate; NULL: no such server */
+    uint32_t progress_port;
     char *log_level, *log_format;
     char *partition_prefix;
     char *priority_classes;

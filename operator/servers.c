@@ -5,11 +5,12 @@
 
 struct servers {
     struct servers_options options;
-    struct strv webhook_names, metrics_names;
+    struct strv webhook_names, metrics_names, progress_names;
     struct client_config client_config; /* of its own, because each client watches its files */
     struct kube *kube;
     struct webhooks *webhooks;
     struct metrics_server *metrics_server;
+    struct progress_server *progress_server;
 };
 
 static bool start_webhooks(struct servers *servers, struct err *err)
@@ -60,13 +61,34 @@ static bool start_metrics_server(struct servers *servers, struct err *err)
     return servers->metrics_server != NULL;
 }
 
+static bool start_progress_server(struct servers *servers, struct err *err)
+{
+    const struct options *o = servers->options.options;
+
+    if (!o->progress)
+        return true;
+    strv_split(o->progress_hosts, ',', &servers->progress_names);
+    servers->progress_server =
+        progress_server_new(servers->kube,
+                            &(struct progress_server_options){.port = (uint16_t)o->progress_port,
+                                                              .ns = servers->options.ns,
+                                                              .secret = o->progress,
+                                                              .names = &servers->progress_names,
+                                                              .report = servers->options.report,
+                                                              .leader = servers->options.leader,
+                                                              .ctx = servers->options.ctx},
+                            err);
+    return servers->progress_server != NULL;
+}
+
 static bool start(struct servers *servers, struct loop *loop, struct err *err)
 {
     if (!client_config_load(servers->options.client_config, &servers->client_config, err))
         return false;
     servers->kube =
         kube_new(loop, &servers->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
-    return servers->kube && start_webhooks(servers, err) && start_metrics_server(servers, err);
+    return servers->kube && start_webhooks(servers, err) && start_metrics_server(servers, err) &&
+           start_progress_server(servers, err);
 }
 
 struct servers *servers_new(struct loop *loop, const struct servers_options *options, struct err *err)
@@ -95,10 +117,12 @@ void servers_free(struct servers *servers)
         return;
     servers_stop_metrics(servers); /* it reports on the webhooks, so it is freed first */
     webhooks_free(servers->webhooks);
+    progress_server_free(servers->progress_server); /* pods are built with its certificate until then */
     kube_free(servers->kube);
     client_config_release(&servers->client_config);
     strv_release(&servers->webhook_names);
     strv_release(&servers->metrics_names);
+    strv_release(&servers->progress_names);
     mem_free(servers);
 }
 
@@ -115,4 +139,9 @@ struct webhooks *servers_webhooks(const struct servers *servers)
 const struct metrics_server *servers_metrics(const struct servers *servers)
 {
     return servers ? servers->metrics_server : NULL;
+}
+
+const struct pod_progress *servers_progress(const struct servers *servers)
+{
+    return servers ? progress_server_access(servers->progress_server) : NULL;
 }

@@ -31,7 +31,7 @@ static void put_text(cJSON *metric, const char *key, const char *text)
     json_put_str(metric, key, shown);
 }
 
-/* Dropped rather than refused: a client whose report is refused sends it again at every step. */
+/* Dropped rather than rejected: a client whose report is rejected sends it again at every step. */
 static void read_metrics(const cJSON *list, struct progress_report *ret)
 {
     AUTO(json) cJSON *kept = json_array();

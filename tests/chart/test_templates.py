@@ -63,6 +63,8 @@ def test_defaults_install_the_operator_alone(render):
         ("ConfigMap", "ipu-operator-vipu-controllers"),
         ("Service", "ipu-operator-vipu-proxy"),
         ("Service", "ipu-operator-controller-manager-metrics"),
+        ("Service", "ipu-operator-progress"),
+        ("Secret", "ipu-operator-progress"),
         ("ClusterRole", "ipus-ipu-operator-metrics-reader"),
         ("ClusterRole", "ipus-ipu-operator-pages-reader"),
         ("ClusterRole", "ipus-ipu-operator-controller-metrics"),
@@ -102,6 +104,9 @@ def test_flags_of_the_operator_follow_the_values(render):
         "metrics": "secure",
         "metrics-port": "8443",
         "metrics-hosts": ",".join(f"ipu-operator-controller-manager-metrics{end}" for end in (".ipus.svc", ".ipus", "")),
+        "progress": "ipu-operator-progress",
+        "progress-hosts": "ipu-operator-progress.ipus.svc",
+        "progress-port": "8444",
         "log-level": "info",
         "log-format": "text",
         "partition-prefix": "p",
@@ -116,7 +121,7 @@ def test_flags_of_the_operator_follow_the_values(render):
     }
     changed = arguments(manager(render(EVERYTHING), "ipu"))
     assert changed == {
-        **plain,
+        **{flag: value for flag, value in plain.items() if not flag.startswith("progress")},
         "metrics-hosts": plain["metrics-hosts"].replace("ipu-operator", "ipu"),
         "metrics-certificate": "/etc/ipu-operator-metrics",
         "lease-name": "ipu",

@@ -98,6 +98,11 @@ without a registry to pull from. */}}
 {{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{- /* The Service of the progress server, and the Secret of its certificate. */}}
+{{- define "ipu-operator.progress" -}}
+{{ include "ipu-operator.fullname" . }}-progress
+{{- end -}}
+
 {{- /* The Secret with the keys that the operator creates for the simulated controller; empty if it creates none. */}}
 {{- define "ipu-operator.vipuKeysSecret" -}}
 {{- if and .Values.vipuServer.enabled .Values.vipuServer.secureMode }}{{ include "ipu-operator.fullname" . }}-vipu-keys{{ end -}}

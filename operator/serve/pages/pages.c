@@ -6,9 +6,12 @@
 #include "base/doc/openmetrics.h"
 #include "base/io/log.h"
 #include "base/http/http_server.h"
+#include "operator/api/names.h"
+#include "operator/progress/report.h"
+#include "operator/progress/token.h"
 #include "operator/serve/pages/leader_proxy.h"
 
-enum { PAGES = 7, QUERY_MAX = 1024, WORD_MAX = 16 };
+enum { PAGES = 8, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
@@ -123,6 +126,25 @@ static void on_query(void *ctx, struct http_server_request *request,
     reply_json(pages, request, view, pages->options.query(pages->options.ctx, (uint32_t)size));
 }
 
+/* From a standby, which has verified the pod: its namespace, name and uid are the query. */
+static void on_progress(void *ctx, struct http_server_request *request,
+                        const struct http_server_request_info *view)
+{
+    struct pages *pages = ctx;
+    AUTO(strv) struct strv words = {0};
+    bool is_known = true;
+
+    strv_split(view->query, '&', &words);
+    if (!has_leaders_key(pages, view) || words.count != 3) {
+        http_server_replyf(request, 403, "only standbys may send reports of progress here\n");
+        return;
+    }
+    (void)pages->options.progress(pages->options.ctx,
+                                  &(struct token_pod){words.items[0], words.items[1], words.items[2]},
+                                  view->body, &is_known);
+    http_server_replyf(request, 200, "ok\n");
+}
+
 static void on_metrics(void *ctx, struct http_server_request *request,
                        const struct http_server_request_info *view)
 {
@@ -185,9 +207,13 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
         const char *methods;
         size_t max_body;
     } rows[PAGES] = {
-        {"/healthz", on_healthz, NULL, 0},       {"/readyz", on_readyz, NULL, 0},
-        {"/health", on_healthz, NULL, 0},        {"/stats", on_stats, NULL, 0},
-        {"/query", on_query, "POST", QUERY_MAX}, {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
+        {"/healthz", on_healthz, NULL, 0},
+        {"/readyz", on_readyz, NULL, 0},
+        {"/health", on_healthz, NULL, 0},
+        {"/stats", on_stats, NULL, 0},
+        {"/query", on_query, "POST", QUERY_MAX},
+        {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
+        {PROGRESS_FORWARD_PATH, on_progress, "POST", PROGRESS_BODY_MAX},
         {"/metrics", on_metrics, NULL, 0},
     };
     struct pages *pages = NEW(struct pages);

@@ -17,6 +17,7 @@
 struct loop;
 struct pages;
 struct str;
+struct token_pod;
 
 struct pages_options {
     uint16_t port;
@@ -32,6 +33,8 @@ struct pages_options {
     bool (*leader)(void *ctx, struct leader_endpoint *ret); /* false: this process, or unknown */
     const char *key; /* of this process as the leader: who shows it may read the lists; must outlive it */
     void (*metrics)(void *ctx, struct str *out); /* NULL: not served here */
+    /* As in progress_server_options: a standby sends it on, with the key. */
+    bool (*progress)(void *ctx, const struct token_pod *pod, struct slice body, bool *ret_is_known);
     void *ctx;
 };
 

@@ -214,6 +214,19 @@ static void put_start_failure(cJSON *status, const cJSON *before, const struct j
     json_put_str(failure, "time", timefmt_rfc3339(is_rejected ? view->now_unix_s : view->requeued_s, at));
 }
 
+/* Members that others write: the progress that programs report. */
+static void keep_progress(cJSON *status, const cJSON *before)
+{
+    static const char *const MEMBERS[] = {"progress", "trainerStatus"};
+
+    for (size_t i = 0; i < COUNT_OF(MEMBERS); i++) {
+        const cJSON *member = json_at(before, MEMBERS[i]);
+
+        if (member)
+            json_put_take(status, MEMBERS[i], json_dup(member));
+    }
+}
+
 static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                     const struct plan *plan)
 {
@@ -244,6 +257,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_start_failure(status, before, v, view);
     conditions_put(status, before, v, view);
     json_put_str(status, "lastReconcileTime", now);
+    keep_progress(status, before);
     json_make_visible(status, VISIBLE_LINES); /* also what V-IPU controllers and logs say */
     return status;
 }

@@ -44,7 +44,7 @@ TEST(what_is_absent_is_not_reported)
     }
 }
 
-TEST(nonsense_is_refused_with_the_field)
+TEST(nonsense_is_rejected_with_the_field)
 {
     static const struct {
         const char *body, *message;
@@ -72,7 +72,7 @@ TEST(nonsense_is_refused_with_the_field)
     }
 }
 
-TEST(a_body_that_is_no_json_is_refused)
+TEST(a_body_that_is_no_json_is_rejected)
 {
     struct progress_report report = {0};
     struct err err = {0};
@@ -81,7 +81,7 @@ TEST(a_body_that_is_no_json_is_refused)
     CHECK_ERR(progress_report_parse(slice_of(""), &report, &err), err, ERR_INVALID);
 }
 
-/* A client whose report is refused sends it again with every step. */
+/* A client whose report is rejected sends it again with every step. */
 TEST(metrics_that_cannot_be_kept_are_counted)
 {
     AUTO(str) struct str body = {0};

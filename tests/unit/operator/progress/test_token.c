@@ -125,8 +125,8 @@ static char *sign(EVP_PKEY *key, const char *header, const char *claims)
 #define RSA_HEADER "{\"alg\":\"RS256\",\"kid\":\"r\"}"
 #define EC_HEADER "{\"alg\":\"ES256\",\"kid\":\"e\"}"
 
-static void check_refused(const struct issuer *issuer, const char *token, enum err_kind kind,
-                          const char *message)
+static void check_rejected(const struct issuer *issuer, const char *token, enum err_kind kind,
+                           const char *message)
 {
     struct token_pod pod = {0};
     struct err err = {0};
@@ -153,7 +153,7 @@ TEST_F(issuer, issuer, a_token_names_its_pod)
     }
 }
 
-TEST_F(issuer, issuer, a_forged_token_is_refused)
+TEST_F(issuer, issuer, a_forged_token_is_rejected)
 {
     AUTO(mem) char *other = sign(issuer->other, RSA_HEADER, CLAIMS);
     AUTO(mem) char *changed = sign(issuer->rsa, RSA_HEADER, CLAIMS);
@@ -163,14 +163,14 @@ TEST_F(issuer, issuer, a_forged_token_is_refused)
     char *claim = strchr(changed, '.') + 10;
 
     *claim = *claim == 'A' ? 'B' : 'A';
-    check_refused(issuer, other, ERR_DENIED, "the token's signature is wrong");
-    check_refused(issuer, changed, ERR_DENIED, "the token's signature is wrong");
-    check_refused(issuer, mixed, ERR_NOT_FOUND, "the token is signed with an unknown key");
-    check_refused(issuer, rotated, ERR_NOT_FOUND, "the token is signed with an unknown key");
-    check_refused(issuer, short_one, ERR_DENIED, "the token is not a signed JWT");
+    check_rejected(issuer, other, ERR_DENIED, "the token's signature is wrong");
+    check_rejected(issuer, changed, ERR_DENIED, "the token's signature is wrong");
+    check_rejected(issuer, mixed, ERR_NOT_FOUND, "the token is signed with an unknown key");
+    check_rejected(issuer, rotated, ERR_NOT_FOUND, "the token is signed with an unknown key");
+    check_rejected(issuer, short_one, ERR_DENIED, "the token is not a signed JWT");
 }
 
-TEST_F(issuer, issuer, a_token_without_a_signature_is_refused)
+TEST_F(issuer, issuer, a_token_without_a_signature_is_rejected)
 {
     static const char *const headers[] = {"{\"alg\":\"none\",\"kid\":\"r\"}",
                                           "{\"alg\":\"HS256\",\"kid\":\"r\"}",
@@ -182,9 +182,9 @@ TEST_F(issuer, issuer, a_token_without_a_signature_is_refused)
     CHECK_ROWS (header, headers) {
         AUTO(mem) char *token = sign(issuer->rsa, *header, CLAIMS);
 
-        check_refused(issuer, token, ERR_DENIED, "the token is not a signed JWT");
+        check_rejected(issuer, token, ERR_DENIED, "the token is not a signed JWT");
         *strrchr(token, '.') = '\0';
-        check_refused(issuer, token, ERR_DENIED, "the token is not a signed JWT");
+        check_rejected(issuer, token, ERR_DENIED, "the token is not a signed JWT");
     }
 }
 
@@ -210,7 +210,7 @@ TEST_F(issuer, issuer, no_text_harms)
                                 bare,
                                 str_text(&longest)};
     CHECK_ROWS (row, rows)
-        check_refused(issuer, *row, ERR_DENIED, "the token is not a signed JWT");
+        check_rejected(issuer, *row, ERR_DENIED, "the token is not a signed JWT");
     str_release(&longest);
 }
 
@@ -238,7 +238,7 @@ TEST_F(issuer, issuer, every_claim_counts)
     CHECK_ROWS (row, rows) {
         AUTO(mem) char *token = sign(issuer->rsa, RSA_HEADER, row->claims);
 
-        check_refused(issuer, token, ERR_DENIED, row->message);
+        check_rejected(issuer, token, ERR_DENIED, row->message);
     }
 }
 

@@ -660,3 +660,22 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     indexset_release(&v.done);
     indexset_release(&v.broken);
 }
+
+/* ---- progress ---- */
+
+/* Others write it, and a merge patch removes what it names as null. */
+TEST(reported_progress_is_kept)
+{
+    struct job_verdict v = verdict(JOB_RUNNING, "Running", "Running");
+    AUTO(setting) struct setting s;
+
+    setting_told(&s, &v);
+    json_put_str(json_put_object(s.before, "progress"), "summary", "42%");
+    json_put_i64(json_put_object(s.before, "trainerStatus"), "progressPercentage", 42);
+    decide(&s, &v);
+    CHECK(!find(&s.plan, OP_STATUS));
+    v = verdict(JOB_COMPLETED, "Completed", "Completed");
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "progress/summary", NULL), "42%");
+    CHECK_INT_EQ(json_i64(written(&s), "trainerStatus/progressPercentage", 0), 42);
+}
