@@ -296,7 +296,7 @@ def test_storage_is_an_empty_dir_by_default(render):
 
 def test_accounts_and_roles_can_be_left_to_the_admin(render):
     objects = render({**NO_WEBHOOKS, "controller": {"serviceAccount": {"create": False}, "rbac": {"create": False}}})
-    assert {kind for kind, _ in objects} == {"ConfigMap", "Deployment", "Job", "Pod", "Service", "PodDisruptionBudget",
+    assert {kind for kind, _ in objects} == {"ConfigMap", "Deployment", "Job", "Pod", "Secret", "Service", "PodDisruptionBudget",
                                              "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 
 
@@ -331,14 +331,16 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
             assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
             assert "pods/exec" not in rule["resources"]
             if "secrets" in rule["resources"]:
-                assert set(rule["verbs"]) <= {"create", "delete"} or rule.get("resourceNames") == ["ipu-operator-vipu-keys"]
+                assert set(rule["verbs"]) <= {"create", "delete"} or rule.get("resourceNames") in (
+                    ["ipu-operator-vipu-keys"], ["ipu-operator-progress"])
 
 
-def test_the_only_secret_that_is_read_is_the_webhooks_own(render):
+def test_the_only_secrets_that_are_read_are_those_of_the_operators_ports(render):
     readable = [(kind, rule) for (kind, _), thing in render(WEBHOOKS).items() if kind in ("ClusterRole", "Role")
                 for rule in thing["rules"] if "secrets" in rule.get("resources", []) and not set(rule["verbs"]) <= {"create", "delete"}]
-    assert readable == [("Role", {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["ipu-operator-admission"],
-                                  "verbs": ["list", "watch", "patch"]})]
+    assert readable == [("Role", {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": verbs})
+                        for name, verbs in [("ipu-operator-progress", ["get", "patch"]),
+                                            ("ipu-operator-admission", ["list", "watch", "patch"])]]
 
 
 def test_webhooks_have_the_originals_names_and_paths(render):
