@@ -32,7 +32,8 @@ static const char usage[] =
     "Usage: ipu-launch run [--] COMMAND [ARG]...\n       ipu-launch exec [--] COMMAND [ARG]...\n       "
     "ipu-launch agent [-- COMMAND [ARG]...]\n       ipu-launch remote WORKER COMMAND...\n       ipu-launch "
     "rank [--master ADDRESS:PORT] [--] COMMAND [ARG]...\n       ipu-launch daemon COMMAND [ARG]...\n       "
-    "ipu-launch env | hold | agent-ready | install DIR [HOSTS] | --help | --version\n\nRuns the command of "
+    "ipu-launch progress PERCENT [--eta SECONDS] [NAME=VALUE]...\n       ipu-launch env | hold | agent-ready "
+    "| install DIR [HOSTS] | --help | --version\n\nRuns the command of "
     "an IPU job's "
     "container with the job's environment.\n\n  run          start COMMAND, forward signals, reap orphans, "
     "exit with its exit status\n  exec         replace this process by COMMAND, with the environment of run: "
@@ -41,7 +42,8 @@ static const char usage[] =
     "commands from the job's launcher pod, and run COMMAND beside them\n  remote       in a launcher pod: "
     "run COMMAND on WORKER through the shell\n  rank         run COMMAND as a rank of mpirun, with whole "
     "lines of output\n  daemon       run COMMAND as mpirun's daemon on a worker\n  agent-ready  exit with 0 "
-    "if this pod's agent answers\n  "
+    "if this pod's agent answers\n  progress     report the program's progress to the operator, with metrics "
+    "such as loss=0.23\n  "
     "install      install this program and the bundled tools into DIR, and a copy of\n               "
     "/etc/hosts "
     "as HOSTS\n\nExit status: COMMAND's own; 128 + n "
@@ -287,7 +289,7 @@ static int install(char **words)
     return 0;
 }
 
-/* agent, remote and agent-ready: the same command line, in the program that contains their code. */
+/* agent, remote, agent-ready and progress: the same command line, in the program that contains their code. */
 static int companion(char **words)
 {
     AUTO(mem) char *dir = executable_dir();
@@ -321,10 +323,19 @@ int main(int argc, char **argv)
         const char *word;
         int (*act)(char **words);
     } verbs[] = {
-        {"run", run},          {"exec", become},          {"env", print_env},
-        {"hold", hold},        {"agent", companion},      {"remote", companion},
-        {"rank", become_rank}, {"daemon", become_daemon}, {"agent-ready", companion},
-        {"install", install},  {"--help", help},          {"--version", version},
+        {"run", run},
+        {"exec", become},
+        {"env", print_env},
+        {"hold", hold},
+        {"agent", companion},
+        {"remote", companion},
+        {"rank", become_rank},
+        {"daemon", become_daemon},
+        {"agent-ready", companion},
+        {"progress", companion},
+        {"install", install},
+        {"--help", help},
+        {"--version", version},
     };
 
     struct opts_command commands[COUNT_OF(verbs) + 1] = {0};

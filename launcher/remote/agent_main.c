@@ -13,6 +13,7 @@
 #include "launcher/process/executable.h"
 #include "launcher/process/network_interface.h"
 #include "launcher/process/parent.h"
+#include "launcher/progress/report.h"
 #include "launcher/remote/agent/agent.h"
 #include "launcher/remote/client/probe.h"
 #include "launcher/remote/client/remote.h"
@@ -104,6 +105,13 @@ static int tell_ready(char **words)
     return probe_agent(&env, &err) ? 0 : fail(err.msg);
 }
 
+static int report_progress(char **words)
+{
+    struct err err;
+
+    return progress_report_send(words, &err) ? 0 : fail(err.msg);
+}
+
 /* A connection's descriptor must not be that of a closed standard stream. */
 static void fill_standard_streams(void)
 {
@@ -120,7 +128,10 @@ int agent_main(int argc, char **argv)
     static const struct {
         const char *word;
         int (*act)(char **words);
-    } verbs[] = {{"agent", serve}, {"remote", run_remotely}, {"agent-ready", tell_ready}};
+    } verbs[] = {{"agent", serve},
+                 {"remote", run_remotely},
+                 {"agent-ready", tell_ready},
+                 {"progress", report_progress}};
 
     fill_standard_streams();
     for (size_t i = 0; argc >= 2 && i < COUNT_OF(verbs); i++)
