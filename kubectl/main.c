@@ -57,7 +57,7 @@ static int verb_main(const struct verb *verb, int argc, char **argv)
         break;
     case OPTS_RUN:
     case OPTS_BAD:
-        verb_check_words(verb, &words, &problems);
+        verb_read_words(verb, &words, &problems);
         for (size_t i = 0; i < problems.count; i++)
             complain("%s", problems.items[i]);
         if (problems.count == 0)

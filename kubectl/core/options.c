@@ -130,7 +130,42 @@ const struct verb *verb_find(const char *name)
     return NULL;
 }
 
-void verb_check_words(const struct verb *verb, const struct strv *words, struct strv *problems)
+/* As kubectl takes and prints it: without its kind. Only characters of a name are left, so that it cannot
+ * address a subresource or be more than one value of a selector. NULL: it is none. */
+static char *job_name_new(const char *word)
+{
+    static const char *const kinds[] = {"ij/", "ipujob/", "ipujobs/", "ipujob.graphcore.ai/",
+                                        "ipujobs.graphcore.ai/"};
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (str_has_prefix(word, kinds[i])) {
+            word += strlen(kinds[i]);
+            break;
+        }
+    }
+    if (!*word || *word == '.' || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-.")])
+        return NULL;
+    return mem_strdup(word);
+}
+
+static void read_job_names(const struct verb *verb, struct strv *words, struct strv *problems)
+{
+    size_t count = verb->words == WORDS_NONE ? 0 : verb->words == WORDS_JOBS ? words->count : 1;
+
+    for (size_t i = 0; i < count && i < words->count; i++) {
+        char *name = job_name_new(words->items[i]);
+
+        if (!name) {
+            strv_pushf(problems, "JOB must be the name of an IPUJob, got \"%s\"; see kubectl get ipujobs",
+                       words->items[i]);
+            continue;
+        }
+        mem_free(words->items[i]);
+        words->items[i] = name;
+    }
+}
+
+void verb_read_words(const struct verb *verb, struct strv *words, struct strv *problems)
 {
     size_t max = verb->words == WORDS_NONE ? 0 : verb->words == WORDS_JOB ? 1 : SIZE_MAX;
 
@@ -139,6 +174,7 @@ void verb_check_words(const struct verb *verb, const struct strv *words, struct 
     for (size_t i = max; i < words->count; i++)
         strv_pushf(problems, "unexpected argument \"%s\"; see kubectl ipu %s --help", words->items[i],
                    verb->name);
+    read_job_names(verb, words, problems);
 }
 
 void verbs_help(struct str *out)

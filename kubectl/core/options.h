@@ -31,8 +31,9 @@ struct verb {
 
 extern const struct verb verbs[]; /* ends with name NULL */
 const struct verb *verb_find(const char *name);
-/* What is missing or too much among the words after the verb, as sentences. */
-void verb_check_words(const struct verb *verb, const struct strv *words, struct strv *problems);
+/* Leaves of each job among the words after the verb its name: "ipujob/digits" is "digits". What is missing,
+ * too much or no name, as sentences. */
+void verb_read_words(const struct verb *verb, struct strv *words, struct strv *problems);
 void verbs_help(struct str *out);
 void verbs_man(struct str *out);
 /* "90", "45s", "10m", "1h30m", "2d" as seconds. */

@@ -46,6 +46,14 @@ def test_why_is_three_requests_and_no_discovery(server, ipu):
         f"/api/v1{prefix}/pods", f"/apis/events.k8s.io/v1{prefix}/events", f"/apis/graphcore.ai/v1alpha1{prefix}/ipujobs/digits"]
 
 
+def test_a_subresource_is_no_job(server, ipu):
+    server.always(serve())
+    done = ipu(server.kubeconfig, "suspend", "digits/status")
+    sentence = 'kubectl ipu: JOB must be the name of an IPUJob, got "digits/status"; see kubectl get ipujobs\n'
+    assert (done.returncode, done.stdout, done.stderr, server.seen) == (2, "", sentence, [])
+    assert ipu(server.kubeconfig, "why", "ipujob.graphcore.ai/digits").stdout == ipu(server.kubeconfig, "why", "digits").stdout != ""
+
+
 def test_a_thousand_pods_come_in_pages(server, ipu):
     stuck = {"phase": "Pending", "containerStatuses": [{"name": "main", "state": {"waiting": {"reason": "ErrImagePull"}}}]}
     server.always(serve(pod_list=lambda exchange: pods(250, stuck, {"": "1", "1": "2", "2": "3", "3": ""}[exchange.query.get("continue", "")])))

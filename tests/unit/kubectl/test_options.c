@@ -80,7 +80,53 @@ TEST(words_of_a_verb_are_counted)
         AUTO(strv) struct strv words = {0}, problems = {0};
 
         strv_split(row->words, ' ', &words);
-        verb_check_words(verb_find(row->verb), &words, &problems);
+        verb_read_words(verb_find(row->verb), &words, &problems);
         CHECK_STR_EQ(problems.count ? problems.items[0] : NULL, row->problem);
     }
+}
+
+TEST(a_job_is_named_as_kubectl_does)
+{
+    static const struct {
+        const char *verb, *word, *name; /* NULL: wrong usage */
+    } rows[] = {
+        {"why", "digits", "digits"},
+        {"why", "ij/digits", "digits"},
+        {"logs", "ipujob/digits", "digits"},
+        {"suspend", "ipujobs/digits", "digits"},
+        {"resume", "ipujob.graphcore.ai/digits", "digits"},
+        {"release", "ipujobs.graphcore.ai/digits", "digits"},
+        {"suspend", "ipujob.example.com", "ipujob.example.com"},
+        {"suspend", "digits/status", NULL},
+        {"why", "ipujob/digits/status", NULL},
+        {"why", "pod/digits", NULL},
+        {"why", "ipujob/", NULL},
+        {"why", "", NULL},
+        {"why", "..", NULL},
+        {"logs", "digits,role", NULL},
+        {"logs", "digits%2Fstatus", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(strv) struct strv words = {0}, problems = {0};
+        AUTO(mem)
+        char *problem =
+            mem_printf("JOB must be the name of an IPUJob, got \"%s\"; see kubectl get ipujobs", row->word);
+
+        strv_push(&words, row->word);
+        verb_read_words(verb_find(row->verb), &words, &problems);
+        CHECK_STR_EQ(words.items[0], row->name ? row->name : row->word);
+        CHECK_STR_EQ(problems.count ? problems.items[0] : NULL, row->name ? NULL : problem);
+    }
+}
+
+TEST(partitions_of_a_job_are_as_they_were_typed)
+{
+    AUTO(strv) struct strv words = {0}, problems = {0};
+
+    strv_split("ipujob/digits p-1/2", ' ', &words);
+    verb_read_words(verb_find("release"), &words, &problems);
+    CHECK_STR_EQ(words.items[0], "digits");
+    CHECK_STR_EQ(words.items[1], "p-1/2");
+    CHECK_INT_EQ(problems.count, 0);
 }
