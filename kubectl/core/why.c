@@ -247,13 +247,30 @@ static const char *event_time(const cJSON *event)
     return NULL;
 }
 
-static void put_events(cJSON *report, const cJSON *events)
+/* Events outlive their objects, and a later job and its pods may have the same names. */
+static bool is_of_earlier(const cJSON *event, const cJSON *job, const cJSON *pods)
+{
+    const char *uid = json_str(event, "regarding/uid", NULL);
+
+    if (!uid || str_eq(uid, json_str(job, "metadata/uid", NULL)))
+        return false;
+    JSON_EACH (pod, pods) {
+        if (str_eq(uid, json_str(pod, "metadata/uid", NULL)))
+            return false;
+    }
+    return true;
+}
+
+static void put_events(cJSON *report, const struct why_input *input)
 {
     cJSON *entries = json_put_array(report, "events");
 
-    JSON_EACH (event, events) {
-        cJSON *entry = json_object();
+    JSON_EACH (event, input->events) {
+        cJSON *entry;
 
+        if (is_of_earlier(event, input->job, input->pods))
+            continue;
+        entry = json_object();
         json_put_str(entry, "time", event_time(event));
         json_put_str(entry, "type", json_str(event, "type", NULL));
         json_put_str(entry, "reason", json_str(event, "reason", NULL));
@@ -316,7 +333,7 @@ cJSON *why_report(const struct why_input *input)
     put_copy(report, "partitions", json_at(status, "partitions"));
     put_copy(report, "failures", json_at(status, "failures"));
     put_pods(report, job, input->pods);
-    put_events(report, input->events);
+    put_events(report, input);
     unread = json_put_array(report, "unread");
     for (size_t i = 0; input->unread && i < input->unread->count; i++)
         json_push_str(unread, input->unread->items[i]);

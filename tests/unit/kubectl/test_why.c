@@ -180,6 +180,20 @@ TEST(pods_of_an_earlier_job_of_the_name_do_not_count)
     CHECK_STR_EQ(text, "digits is starting: StartingPods\n");
 }
 
+TEST(events_of_an_earlier_job_of_the_name_are_not_shown)
+{
+    AUTO(mem)
+    char *text = printed(JOB("", "", STATE("Starting", "StartingPods")), "[" PULLING_FAILS "]",
+                         "[{'type':'Warning','note':'of the job','regarding':{'uid':'j'}},"
+                         "{'type':'Warning','note':'of its pod','regarding':{'uid':'u-digits-worker-1'}},"
+                         "{'type':'Warning','note':'of an earlier job','regarding':{'uid':'i'}}]",
+                         0, true);
+
+    CHECK_HAS(text, ": of the job\n");
+    CHECK_HAS(text, ": of its pod\n");
+    CHECK(!strstr(text, "of an earlier job"));
+}
+
 TEST(a_failure_has_its_last_lines)
 {
     AUTO(mem)
