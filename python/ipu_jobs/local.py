@@ -28,6 +28,8 @@ POD = re.compile(r"-(worker-\d+|launcher(-\d+)?)$")
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 PAUSE_S = 0.1
 REJECTED = 2
+MESSAGE = "ipu-run: "
+NO_CAUSES = ("what differs on this machine:", "warning: ", "logs and final state are in ")
 PIECE = 64 << 10
 
 
@@ -253,8 +255,12 @@ def _final(folder: Path, name: str) -> Dict[str, Any]:
         status: Dict[str, Any] = json.loads((folder / "run" / f"{name}.json").read_text())["status"]
         return status
     except (OSError, ValueError, KeyError):
-        text = (folder / "messages").read_text(errors="replace").strip().splitlines()
-        return {"launcherStatus": "Failed", "reason": "Killed", "lastMessage": (text or ["ipu-run was killed"])[-1]}
+        causes = [line for line in (folder / "messages").read_text(errors="replace").splitlines() if _is_cause(line)]
+        return {"launcherStatus": "Failed", "reason": "Killed", "lastMessage": (causes or ["ipu-run was killed"])[-1]}
+
+
+def _is_cause(line: str) -> bool:
+    return line.startswith(MESSAGE) and not line.startswith(tuple(MESSAGE + each for each in NO_CAUSES))
 
 
 def _log(folder: Path, pod: str, container: str) -> Path:

@@ -96,7 +96,16 @@ def test_a_killed_run_has_failed(local, tmp_path):
     job = local.submit([*UNTIL_TOLD, str(tmp_path / "end")], image="none", name="killed").wait("Running", TIMEOUT_S)
     os.kill(int((tmp_path / "ipu-jobs/default/killed/pid").read_text()), signal.SIGKILL)
     until(lambda: job.refresh().state == "Failed", "the job has failed")
-    assert job.reason == "Killed"
+    assert (job.reason, job.message) == ("Killed", "ipu-run was killed")
+
+
+def test_a_run_that_could_not_go_on_has_its_cause(local, tmp_path):
+    program = tmp_path / "ipu-run"
+    program.write_text("#!/bin/sh\nprintf 'ipu-run: %s\\n' 'what differs on this machine:' 'warning: w' 'cannot go on: cause' "
+                       "'logs and final state are in /x' >&2\nexit 1\n")
+    program.chmod(0o755)
+    job = ipu_jobs.Local(program=str(program)).submit(["true"], image="none", name="stops")
+    assert (job.state, job.message) == ("Failed", "ipu-run: cannot go on: cause")
 
 
 def test_a_rejected_job_leaves_nothing(local, tmp_path):
