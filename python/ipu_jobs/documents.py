@@ -23,9 +23,6 @@ def read(path: str) -> List[Dict[str, Any]]:
         raise IpuJobsError(f"cannot read {path}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise IpuJobsError(f"{path} is not valid YAML: {error}") from error
-    for each in objects:
-        if not isinstance(each, dict) or not isinstance(each.get("metadata"), dict):
-            raise IpuJobsError(f"{path} contains something else than Kubernetes objects with metadata")
     if is_bomb:
         raise IpuJobsError(f"{path} expands to more than {VALUES_MAX} values; remove its YAML aliases")
     return objects

@@ -29,6 +29,9 @@ def name_of(word: str, suffix: str) -> str:
 
 def job(name: str, source: Source, image: str, ipus: int, workers: int, instances: int, env: Mapping[str, str],
         spec: Mapping[str, Any]) -> Object:  # fmt: skip
+    for option, value in (("env", env), ("spec", spec)):
+        if not isinstance(value, Mapping):
+            raise IpuJobsError(f"{option} must be a dict, got {value!r}")
     container: Object = {"name": CONTAINER, "image": image, "command": source.command}
     if env:
         container["env"] = [{"name": key, "value": _text(key, value)} for key, value in env.items()]
@@ -90,6 +93,8 @@ def _is_named(value: Any) -> bool:
 
 
 def only_job(objects: List[Object], where: str) -> Object:
+    if not all(isinstance(each, dict) and isinstance(each.get("metadata"), dict) for each in objects):
+        raise IpuJobsError(f"{where} contains something else than Kubernetes objects with metadata")
     jobs = [each for each in objects if each.get("kind") == "IPUJob"]
     others = sorted({str(each.get("kind")) for each in objects} - {"IPUJob", "ConfigMap", "Secret"})
     if others:

@@ -2,6 +2,7 @@
 
 import base64
 
+import ipu_jobs
 import pytest
 from ipu_jobs import IpuJobsError, documents, manifest
 from ipu_jobs.source import Source
@@ -52,6 +53,20 @@ def test_the_spec_of_the_user_is_merged_by_name():
 def test_a_value_of_the_environment_is_a_string():
     with pytest.raises(IpuJobsError, match="env: the value of LR must be a string, got 0.1; convert it with"):
         job(env={"LR": 0.1})
+
+
+@pytest.mark.parametrize("options,sentence", [
+    ({"env": ["A=1"]}, r"env must be a dict, got \['A=1'\]"), ({"spec": "suspend"}, "spec must be a dict, got 'suspend'"),
+])  # fmt: skip
+def test_an_option_that_must_be_a_dict(options, sentence):
+    with pytest.raises(IpuJobsError, match=sentence):
+        job(**options)
+
+
+@pytest.mark.parametrize("given", [{"kind": "IPUJob"}, {"kind": "IPUJob", "metadata": None}])
+def test_a_job_without_metadata(given):
+    with pytest.raises(IpuJobsError, match="the job contains something else than Kubernetes objects with metadata"):
+        ipu_jobs.Local().apply(given)
 
 
 @pytest.mark.parametrize("word,name", [
