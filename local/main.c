@@ -1,4 +1,5 @@
 /* ipu-run: IPUJobs on this machine. Options, files, output and exit status only; run/run.h has the rest. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static bool keep_jobs(const struct run_dir *dir, const cJSON *jobs, struct err *
     return true;
 }
 
-static void print_jobs(cJSON *jobs)
+static bool print_jobs(cJSON *jobs, struct err *err)
 {
     AUTO(json) cJSON *list = NULL;
     AUTO(mem) char *text = NULL;
@@ -114,7 +115,9 @@ static void print_jobs(cJSON *jobs)
         json_put_take(list, "items", json_dup(jobs));
     }
     text = json_print_pretty(list ? list : jobs->child);
-    (void)printf("%s\n", text);
+    if (printf("%s\n", text) >= 0 && fflush(stdout) == 0)
+        return true;
+    return err_errno(err, errno, "cannot print the final state");
 }
 
 /* ---- running ---- */
@@ -151,9 +154,8 @@ static int run_in(const struct run_dir *dir, const struct options *options, stru
                                             .binds = binds,
                                             .report = {.out = out, .has_colour = prints_colour(out)}},
                       &jobs, &err);
-    if (result != RUN_ERROR && options->output == OUTPUT_JSON)
-        print_jobs(jobs);
-    if (result == RUN_ERROR || !keep_jobs(dir, jobs, &err)) {
+    if (result == RUN_ERROR || !keep_jobs(dir, jobs, &err) ||
+        (options->output == OUTPUT_JSON && !print_jobs(jobs, &err))) {
         (void)fprintf(stderr, "ipu-run: %s\n", err.msg);
         return EXIT_FAILURE;
     }

@@ -1,5 +1,6 @@
 #include "local/run/report.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -25,8 +26,12 @@ static int colour_of(const char *tag)
 
 static void print(struct report *report, const struct str *text)
 {
-    if (fwrite(str_text(text), 1, text->len, report->out) != text->len || fflush(report->out) != 0)
-        report->is_broken = true;
+    if (report->is_broken ||
+        (fwrite(str_text(text), 1, text->len, report->out) == text->len && fflush(report->out) == 0))
+        return;
+    report->is_broken = true;
+    (void)fprintf(stderr, "ipu-run: deleting the job, as its output cannot be written: %s\n",
+                  strerror(errno));
 }
 
 void report_line(struct report *report, const cJSON *pod, const char *container, struct slice line)

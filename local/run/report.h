@@ -13,7 +13,7 @@ struct report {
     bool has_colour;
     bool names_jobs; /* there are several */
     int64_t begun_ms;
-    bool is_broken; /* nobody reads it any more */
+    bool is_broken; /* cannot be written, as standard error has been told */
 };
 
 /* "[0.3]" for worker 3 of instance 0, "[0.launcher]", and with the container's name unless it is the first.

@@ -425,7 +425,7 @@ static void finish(struct run *run)
 
 static enum run_result result_of(const struct run *run)
 {
-    bool is_good = !run->has_timed_out;
+    bool is_good = !run->has_timed_out && !run->report.is_broken;
 
     for (size_t i = 0; i < run->job_count; i++) {
         const cJSON *completed = status_condition(json_at(run->jobs[i].final, "status"), "Completed");

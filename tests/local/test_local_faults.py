@@ -154,6 +154,23 @@ def test_an_output_that_nobody_reads(run, tmp_path):
                                env=with_mark(str(tmp_path)))
     process.stdout.readline()
     process.stdout.close()
-    process.wait(timeout=60)
+    errors = process.stderr.read().decode()
     process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert errors.startswith("ipu-run: deleting the job, as its output cannot be written: Broken pipe\n"), errors
     assert marked(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("options, message", [
+    ([], "deleting the job, as its output cannot be written: No space left on device"),
+    (["-o", "json"], "cannot print the final state: No space left on device"),
+])
+def test_an_output_that_is_full(run, tmp_path, options, message):
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(job("echo line")))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([run.program, "--run-dir", tmp_path / "run", *options, file], stdout=full, stderr=subprocess.PIPE, text=True,
+                              check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count(f"ipu-run: {message}\n") == 1, done.stderr
+    assert (tmp_path / "run" / "hello.json").exists()
