@@ -117,6 +117,18 @@ static void remove_temporary(const struct run_dir *dir)
     remove_storage(dir);
 }
 
+/* As main.c wrote them: one file for each job. */
+static void remove_final_states(const struct run_dir *dir)
+{
+    DIR *entries = opendir(dir->path);
+
+    for (struct dirent *entry = entries ? readdir(entries) : NULL; entry; entry = readdir(entries))
+        if (str_has_suffix(entry->d_name, ".json"))
+            (void)unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        (void)closedir(entries);
+}
+
 bool run_dir_open(struct run_dir *dir, const char *path, struct err *err)
 {
     *dir = (struct run_dir){.path = mem_strdup(path),
@@ -127,6 +139,7 @@ bool run_dir_open(struct run_dir *dir, const char *path, struct err *err)
     if (!make_dirs(path, err) || !lock(dir, err))
         return false;
     remove_temporary(dir);
+    remove_final_states(dir);
     pod_dir_remove(dir->logs);
     return make_dir(dir->logs, err) && make_dir(dir->pods, err) && install_launcher(dir, err);
 }

@@ -9,7 +9,7 @@ struct run_dir {
     int lock;
 };
 
-/* Creates it, or takes one that no other run uses, and installs ipu-launch there from the directory of this
- * program. */
+/* Creates it, or takes one that no other run uses without what that kept, and installs ipu-launch there from
+ * the directory of this program. */
 MUST_USE bool run_dir_open(struct run_dir *dir, const char *path, struct err *err);
 void run_dir_close(struct run_dir *dir); /* removes what is not kept */

@@ -103,6 +103,17 @@ def test_a_directory_in_use(run, prints):
     assert "is in use by another ipu-run; name another directory with --run-dir" in done.err
 
 
+def test_a_directory_that_is_used_again_has_nothing_of_the_earlier_run(run, prints):
+    first = run(job("echo one", name="one"))
+    assert (first.dir / "one.json").exists()
+    process = run.start(job(LASTING, name="two"), dir=first.dir)
+    prints(process, "up")
+    assert not (first.dir / "one.json").exists()
+    process.send_signal(signal.SIGINT)
+    assert run.finish(process).code == 130
+    assert sorted(path.name for path in first.dir.glob("**/*.*")) == ["two-worker-0.main.log", "two.json"]
+
+
 def test_a_directory_with_other_files_is_left_alone(run, tmp_path):
     (tmp_path / "mine" / "logs").mkdir(parents=True)
     (tmp_path / "mine" / "logs" / "precious").write_text("x")
