@@ -55,7 +55,7 @@ static bool lock(struct run_dir *dir, struct err *err)
         return err_set(err, ERR_EXISTS,
                        "%s is not empty, and not the directory of a run; name another one with --run-dir",
                        dir->path);
-    dir->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    dir->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (dir->lock < 0)
         return err_errno(err, errno, "cannot create %s", path);
     if (flock(dir->lock, LOCK_EX | LOCK_NB) == 0)

@@ -114,6 +114,15 @@ def test_a_directory_that_is_used_again_has_nothing_of_the_earlier_run(run, prin
     assert sorted(path.name for path in first.dir.glob("**/*.*")) == ["two-worker-0.main.log", "two.json"]
 
 
+def test_a_lock_that_is_a_symbolic_link_is_not_followed(run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "precious").write_text("x")
+    (tmp_path / "mine" / "lock").symlink_to(tmp_path / "precious")
+    done = run(job("true"), dir=tmp_path / "mine")
+    assert done.code == 1
+    assert "mine/lock: Too many levels of symbolic links" in done.err
+
+
 def test_a_directory_with_other_files_is_left_alone(run, tmp_path):
     (tmp_path / "mine" / "logs").mkdir(parents=True)
     (tmp_path / "mine" / "logs" / "precious").write_text("x")
