@@ -62,10 +62,17 @@ static void forget_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Why there is no command; code 0: there is. */
+struct failure {
+    int code;
+    bool is_cwd; /* not the command's own */
+};
+
 /* In the new process. `failed` closes when the command is there, or brings the reason why it is not. */
 _Noreturn static void become(const struct supervisor *s, char *const *argv, int out, int err, int failed)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), code;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct failure failure = {0};
 
     forget_signals();
     (void)setpgid(0, 0);
@@ -74,32 +81,33 @@ _Noreturn static void become(const struct supervisor *s, char *const *argv, int 
     (void)dup2(out < 0 ? null : out, STDOUT_FILENO);
     (void)dup2(err < 0 ? null : err, STDERR_FILENO);
     environ = (char **)s->spec->envp; /* whose PATH counts */
-    if (chdir(s->spec->cwd) == 0)
+    failure.is_cwd = chdir(s->spec->cwd) != 0;
+    if (!failure.is_cwd)
         (void)execvp(argv[0], argv);
-    code = errno;
-    (void)!write(failed, &code, sizeof(code));
+    failure.code = errno;
+    (void)!write(failed, &failure, sizeof(failure));
     _exit(127);
 }
 
-/* -1: ret_code says why. Without the handlers of fork(3): libuv's would close descriptors that it had in the
+/* -1: ret says why. Without the handlers of fork(3): libuv's would close descriptors that it had in the
  * program that this process was made from. */
-static pid_t start(const struct supervisor *s, char *const *argv, int out, int err, int *ret_code)
+static pid_t start(const struct supervisor *s, char *const *argv, int out, int err, struct failure *ret)
 {
     int failed[2];
     pid_t pid;
 
-    *ret_code = 0;
+    *ret = (struct failure){0};
     if (pipe2(failed, O_CLOEXEC) != 0 || (pid = _Fork()) < 0) {
-        *ret_code = errno;
+        ret->code = errno;
         return -1;
     }
     if (pid == 0)
         become(s, argv, out, err, failed[1]);
     close(failed[1]);
-    if (read(failed[0], ret_code, sizeof(*ret_code)) != sizeof(*ret_code))
-        *ret_code = 0;
+    if (read(failed[0], ret, sizeof(*ret)) != sizeof(*ret))
+        *ret = (struct failure){0};
     close(failed[0]);
-    if (*ret_code == 0)
+    if (ret->code == 0)
         return pid;
     (void)waitpid(pid, NULL, 0);
     return -1;
@@ -180,7 +188,7 @@ static void kill_all(struct supervisor *s)
 
 static void obey(struct supervisor *s, char order)
 {
-    int code;
+    struct failure ignored;
 
     if (order == ORDER_TERMINATE)
         (void)kill(s->command, SIGTERM);
@@ -188,7 +196,7 @@ static void obey(struct supervisor *s, char order)
         kill_all(s);
     if (order != ORDER_PROBE || s->probe)
         return;
-    s->probe = start(s, s->spec->probe, -1, -1, &code);
+    s->probe = start(s, s->spec->probe, -1, -1, &ignored);
     if (s->probe < 0) {
         s->probe = 0;
         report(s, REPORT_PROBED, 127);
@@ -247,7 +255,7 @@ void supervisor_run(const struct container_spec *spec, int socket, int out, int 
 {
     struct supervisor s = {.spec = spec, .socket = socket, .out = out, .err = err};
     struct err why = {0};
-    int code;
+    struct failure failure;
 
     (void)setsid(); /* signals of the terminal are for ipu-run, which ends the pods in order */
     forget_signals();
@@ -258,9 +266,11 @@ void supervisor_run(const struct container_spec *spec, int socket, int out, int 
     watch_children(&s);
     if (!sandbox_enter(spec->sandbox, &why))
         fail(&s, why.msg);
-    s.command = start(&s, spec->argv, s.out, s.err, &code);
+    s.command = start(&s, spec->argv, s.out, s.err, &failure);
     if (s.command < 0) {
-        err_errno(&why, code, "cannot start %s", spec->argv[0]);
+        err_errno(&why, failure.code,
+                  failure.is_cwd ? "cannot enter the working directory %s" : "cannot start %s",
+                  failure.is_cwd ? spec->cwd : spec->argv[0]);
         fail(&s, why.msg);
     }
     close(s.out);

@@ -166,6 +166,12 @@ def test_a_full_disk(run, tmp_path):
     assert done.stderr.count("this log is incomplete") == 1
 
 
+def test_a_working_directory_that_is_not_there(run):
+    done = run(job("true", container={"workingDir": "/not/here"}))
+    assert done.code == 1
+    assert "cannot enter the working directory /not/here: No such file or directory" in done.out
+
+
 def test_an_output_that_nobody_reads(run, tmp_path):
     """As in `ipu-run job.yaml | head -1`."""
     file = tmp_path / "job.yaml"
