@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -19,13 +20,9 @@ EXAMPLES = ROOT / "deploy" / "examples"
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """What the examples' image has at /examples, and PopDist for the Python that runs the tests."""
-    local_run.prepare()
+    local_run.prepare(BUILD)
     folder = tmp_path_factory.mktemp("examples")
-    for source in (*local_run.FILES.iterdir(), EXAMPLES / "hello_poprun.py"):
-        (folder / source.name).write_bytes(source.read_bytes())
-    ring = folder / "ring"
-    ring.write_bytes((BUILD / "deploy" / "examples" / "mpi-ring").read_bytes())
-    ring.chmod(0o755)
+    shutil.copytree(local_run.FILES, folder, dirs_exist_ok=True)
     return folder, install(wheel_of(ROOT / "popdist", tmp_path_factory.mktemp("wheel")), tmp_path_factory.mktemp("site"))
 
 

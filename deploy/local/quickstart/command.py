@@ -30,7 +30,7 @@ and everything in it; caches and build/ are kept. With --context, it is the exam
 its namespace and the node label. The CustomResourceDefinition is kept, because deleting it deletes all
 IPUJobs.
 """
-PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu", "mpi-ring", "ipu-run"]
+PROGRAMS = ["ipu-operator", "ipu-launch", "ipu-tools", "vipu-server", "vipu", *local_run.TARGETS]
 
 
 class Parser(argparse.ArgumentParser):
@@ -91,7 +91,7 @@ def _up(chosen) -> None:
     with stages.stage("Building the programs", "1 s, first run 1 min"):
         run_checked("configure", "cmake", "--preset", "release")
         run_checked("build", "cmake", "--build", "--preset", "release", "--target",
-                    *(["ipu-run"] if chosen.local else PROGRAMS))
+                    *(local_run.TARGETS if chosen.local else PROGRAMS))
     if chosen.local:
         _run_without_cluster(stages)
         print(f"\nDone in {long_command.format_duration(begun)}: the job completed.\n\n{_next_locally()}")

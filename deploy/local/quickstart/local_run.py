@@ -15,7 +15,9 @@ from . import example
 from .progress import LOGS, run_checked
 from .target_cluster import CLUSTER
 
-PROGRAM = REPOSITORY / "build" / "release" / "local" / "ipu-run"
+BUILD = REPOSITORY / "build" / "release"
+TARGETS = ["ipu-run", "mpi-ring"]
+EXAMPLES = REPOSITORY / "deploy" / "examples"
 # What the examples' image has at /examples.
 FILES = REPOSITORY / "build" / "quickstart-examples"
 RUN = REPOSITORY / "build" / "quickstart-run"
@@ -25,8 +27,8 @@ ENVIRONMENT = ["PATH=/usr/local/bin:/usr/bin:/bin", "PYTHONUNBUFFERED=1"]
 
 
 def run() -> None:
-    prepare()
-    run_checked("ipu-run", "env", *ENVIRONMENT, PROGRAM, "--run-dir", RUN, "--bind", f"{FILES}:/examples", example.FILE,
+    prepare(BUILD)
+    run_checked("ipu-run", "env", *ENVIRONMENT, BUILD / "local" / "ipu-run", "--run-dir", RUN, "--bind", f"{FILES}:/examples", example.FILE,
                 echo=True)
 
 
@@ -44,11 +46,12 @@ def kubernetes_being_built():
         process.wait()
 
 
-def prepare() -> None:
+def prepare(build: Path) -> None:
     """Puts the files together; the first time, the data is downloaded."""
     FILES.mkdir(parents=True, exist_ok=True)
-    for program in (REPOSITORY / "deploy" / "examples" / "digits").glob("*.py"):
+    for program in (*(EXAMPLES / "digits").glob("*.py"), EXAMPLES / "hello_poprun.py"):
         shutil.copy(program, FILES)
+    shutil.copy(build / "deploy" / "examples" / "mpi-ring", FILES / "ring")
     data = FILES / Path(DATA).name
     if data.exists():
         return
