@@ -11,6 +11,7 @@
 
 #define FILE_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define OBJECTS_MAX 1000
+#define INDEX_MAX_DIGITS 6
 
 static bool read_input(struct str *ret, struct err *err)
 {
@@ -126,22 +127,20 @@ const struct object *objects_find(const struct objects *objects, const char *kin
 
 /* ---- fields ---- */
 
-/* One step of a path such as spec.a[0].b: a key, or the number of an item. NULL: there is no such node. */
+/* One step of a path such as spec.a[0].b or data[file.txt]: a key, or the number of an item. NULL: there is
+ * no such node. */
 static const cJSON *step(const cJSON *node, const char **at)
 {
+    bool is_bracket = **at == '[';
     size_t len;
 
-    if (**at == '[') {
-        int index = (int)strtol(*at + 1, NULL, 10);
-
-        *at = strchr(*at, ']') ? strchr(*at, ']') + 1 : "";
-        return cJSON_IsArray(node) ? cJSON_GetArrayItem(node, index) : NULL;
-    }
-    *at += **at == '.';
-    len = strcspn(*at, ".[");
+    *at += is_bracket || **at == '.';
+    len = strcspn(*at, is_bracket ? "]" : ".[");
     AUTO(mem) char *key = mem_strndup(*at, len);
     *at += len;
-    return cJSON_GetObjectItemCaseSensitive(node, key);
+    *at += is_bracket && **at == ']';
+    return is_bracket && cJSON_IsArray(node) ? cJSON_GetArrayItem(node, (int)strtol(key, NULL, 10))
+                                             : cJSON_GetObjectItemCaseSensitive(node, key);
 }
 
 /* The deepest node of the path that was written. */
@@ -181,18 +180,46 @@ static cJSON *parse_value(const char *text)
     return value ? value : cJSON_CreateString(text);
 }
 
+/* "[12]": the item of a list, from the start of the text; what follows begins another step, or is the end. */
+static cJSON *item_at(cJSON *list, const char **at)
+{
+    size_t digits = strspn(*at + 1, "0123456789");
+    const char *end = *at + 1 + digits;
+    int index = (int)strtol(*at + 1, NULL, 10);
+
+    if (!digits || digits > INDEX_MAX_DIGITS || *end != ']' || !strchr(".[", end[1]))
+        return NULL;
+    *at = end + 1;
+    return cJSON_IsArray(list) ? cJSON_GetArrayItem(list, index) : NULL;
+}
+
+/* Objects that are not there are made; items of lists are not. */
 static bool set_at(cJSON *node, const char *path, const char *value)
 {
-    for (size_t len = strcspn(path, "."); cJSON_IsObject(node) && len; len = strcspn(path, ".")) {
-        AUTO(mem) char *key = mem_strndup(path, len);
-        cJSON *child = cJSON_GetObjectItemCaseSensitive(node, key);
+    for (const char *at = path; node;) {
+        cJSON *child;
 
-        if (!path[len]) {
-            json_put_take(node, key, parse_value(value));
-            return true;
+        if (*at == '[') {
+            child = item_at(node, &at);
+            if (child && !*at)
+                return cJSON_ReplaceItemViaPointer(node, child, parse_value(value));
+        } else {
+            size_t len = strcspn(at, ".[");
+            AUTO(mem) char *key = mem_strndup(at, len);
+
+            if (!len || !cJSON_IsObject(node))
+                return false;
+            at += len;
+            if (!*at) {
+                json_put_take(node, key, parse_value(value));
+                return true;
+            }
+            child = cJSON_GetObjectItemCaseSensitive(node, key);
+            if (!child && *at == '.')
+                child = json_put_object(node, key);
         }
-        node = child ? child : json_put_object(node, key);
-        path += len + 1;
+        node = child;
+        at += *at == '.';
     }
     return false;
 }

@@ -191,7 +191,11 @@ static void check_children(const struct check *check, const cJSON *node, const c
         char *below = cJSON_IsArray(node) ? mem_printf("%s[%d]", path, index++)
                                           : mem_printf("%s%s%s", path, *path ? "." : "", json_key(child));
 
-        check_field(check, child, below);
+        /* Written in a path, such a key would be read as another field's place. */
+        if (cJSON_IsObject(node) && strpbrk(json_key(child), ".["))
+            report(check, below, "Forbidden: unknown field");
+        else
+            check_field(check, child, below);
     }
 }
 

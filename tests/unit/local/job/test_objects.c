@@ -6,7 +6,7 @@
 
 static const char TEXT[] =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: graphcore.ai/v1alpha1\nkind: "
-    "IPUJob\nmetadata:\n  name: j\nspec:\n  list:\n  - a: 1\n  - b: 2\n---\n";
+    "IPUJob\nmetadata:\n  name: j\nspec:\n  list:\n  - a: 1\n  - b: 2\ndata:\n  a.b/c: d\n---\n";
 
 static void read(struct objects *objects, const char *text, struct strv *problems)
 {
@@ -25,6 +25,7 @@ TEST(a_problem_is_told_with_the_line_of_its_field)
         {"spec.list[1].b: wrong", "line 12: "},     {"spec.list[1].c: missing", "line 12: "},
         {"spec.list[0]: wrong", "line 11: "},       {"metadata.name: wrong", "line 8: "},
         {"spec.none.deeper: missing", "line 10: "}, {"no path at all", "line 5: "},
+        {"data[a.b/c]: wrong", "line 14: "},
     };
     AUTO(objects) struct objects objects = {0};
     AUTO(strv) struct strv problems = {0};
@@ -61,6 +62,9 @@ TEST(values_are_set_in_jobs_alone)
         {"spec.a.b.c=text", "spec/a/b/c", "\"text\""},
         {"spec.restartPolicy={\"type\":\"Never\"}", "spec/restartPolicy", "{\"type\":\"Never\"}"},
         {"spec.x=a=b", "spec/x", "\"a=b\""},
+        {"spec.list[1].b=[3]", "spec/list", "[{\"a\":1},{\"b\":[3]}]"},
+        {"spec.list[1].b[0]=4", "spec/list", "[{\"a\":1},{\"b\":[4]}]"},
+        {"spec.list[0]={}", "spec/list", "[{},{\"b\":[4]}]"},
     };
     AUTO(objects) struct objects objects = {0};
     AUTO(strv) struct strv problems = {0};
@@ -74,7 +78,22 @@ TEST(values_are_set_in_jobs_alone)
         CHECK(json_at(objects.items[0].doc, "spec") == NULL);
     }
     CHECK_INT_EQ(problems.count, 0);
-    objects_set(&objects, "spec.list.a=1", &problems);
-    objects_set(&objects, "nothing", &problems);
-    CHECK_INT_EQ(problems.count, 2);
+}
+
+TEST(places_that_are_not_there_are_not_set)
+{
+    static const char *const rows[] = {
+        "nothing",          "spec.list.a=1", "spec.list[2]=1", "spec.list[x]=1", "spec.list[0=1",
+        "spec.list[0]a=1",  "spec.list[]=1", "spec.none[0]=1", "spec.a..b=1",    "spec.list[99999999999]=1",
+        "spec.list[-1].a=1"};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(objects) struct objects objects = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        read(&objects, TEXT, &problems);
+        objects_set(&objects, *row, &problems);
+        CHECK_INT_EQ(problems.count, 1);
+        CHECK_HAS(problems.items[0], *row);
+    }
 }

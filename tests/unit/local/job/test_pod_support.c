@@ -38,6 +38,9 @@ TEST(each_field_is_decided_by_the_longest_path)
         {"{\"containers\":[{" RUNS
          "}],\"volumes\":[{\"name\":\"v\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{}}]}}]}",
          NULL, "volumes[0].projected.sources[0].serviceAccountToken: not possible"},
+        {"{\"containers\":[{" RUNS "}],\"containers[0]\":{\"args\":[]}}", NULL,
+         "containers[0]: Forbidden: unknown field"},
+        {"{\"containers\":[{" RUNS "}],\"volumes.name\":1}", NULL, "volumes.name: Forbidden: unknown field"},
         {"{\"containers\":[{" RUNS "}],\"nodeSelektor\":{}}", NULL, "nodeSelektor: Forbidden: unknown field"},
         {"{\"containers\":[{" RUNS "}],\"nodeSelector\":{\"a\":\"b\"}}", "ignored       nodeSelector", NULL},
         {"{\"containers\":[{\"name\":\"a\"}]}", NULL, "containers[0].command: Required value"},
