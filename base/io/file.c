@@ -72,3 +72,14 @@ bool file_write(const char *path, unsigned mode, struct slice bytes, struct err 
     }
     return true;
 }
+
+bool file_path_is_inside(const char *path)
+{
+    bool is_inside = *path && *path != '/';
+
+    for (const char *part = path; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        is_inside = is_inside && (strncmp(part, "..", 2) != 0 || (part[2] && part[2] != '/'));
+    }
+    return is_inside;
+}

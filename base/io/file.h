@@ -8,3 +8,5 @@
 MUST_USE bool file_read(const char *path, size_t max_bytes, struct str *ret, struct err *err);
 /* Replaces the file atomically (write beside it, fsync, rename). */
 MUST_USE bool file_write(const char *path, unsigned mode, struct slice bytes, struct err *err);
+/* Whether a path stays below the folder that it is taken from: relative, with no component "..". */
+bool file_path_is_inside(const char *path);

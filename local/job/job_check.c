@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "local/job/pod_support.h"
+#include "local/job/references.h"
 #include "operator/api/job/defaults.h"
 #include "operator/api/job/warnings.h"
 #include "operator/api/names.h"
@@ -56,7 +57,7 @@ static void check_job(struct object *job, const struct objects *objects, bool is
     for (size_t i = 0; i < found.count; i++)
         object_add_problem(job, found.items[i], problems);
     pod_support_check(job, is_strict, notes, problems);
-    pod_support_check_references(job, objects, problems);
+    references_check(job, objects, problems);
     if (found.count)
         return;
     warnings_for_job(NULL, job->doc, &facts, warnings);
@@ -83,6 +84,7 @@ void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struc
 
         jobs += object_is_kind(object, API_KIND);
         check_name(objects, object, problems);
+        references_check_values(object, problems);
         if (!has_size(object, problems) || !object_is_kind(object, API_KIND))
             continue;
         check_job(object, objects, is_strict, ipus, notes, warnings, problems);

@@ -20,6 +20,3 @@ char *pod_support_line(enum pod_support how, const char *what, const char *why);
 /* Checks the pods of a job. Problems: fields that are rejected, or unknown; with is_strict also those that
  * are not honoured. `notes` gets one line for each row that is approximated or ignored, once. */
 void pod_support_check(const struct object *job, bool is_strict, struct strv *notes, struct strv *problems);
-/* ConfigMaps and Secrets that the pods need, and that no file has. */
-void pod_support_check_references(const struct object *job, const struct objects *objects,
-                                  struct strv *problems);

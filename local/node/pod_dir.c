@@ -41,7 +41,7 @@ bool pod_dir_put_file(const char *dir, const char *path, struct slice bytes, str
     AUTO(mem) char *whole = mem_printf("%s/%s", dir, path);
     AUTO(fd) int fd = -1;
 
-    if (strstr(path, "..") || path[0] == '/' || !*path)
+    if (!file_path_is_inside(path))
         return err_set(err, ERR_INVALID, "a volume's file cannot have the path \"%.80s\"", path);
     if (!pod_dir_create_parents(dir, path, err))
         return false;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/io/file.h"
 #include "local/node/pod_dir.h"
 #include "operator/api/names.h"
 
@@ -121,7 +122,7 @@ static bool add_sub_path(const cJSON *mount, const struct strv *env, char **sour
 
     if (!*sub)
         return true;
-    if (strstr(sub, "..") || sub[0] == '/')
+    if (!file_path_is_inside(sub))
         return err_set(err, ERR_INVALID, "invalid subPath \"%.80s\"", sub);
     AUTO(mem) char *whole = mem_printf("%s/%s", *source, sub);
     if (access(whole, F_OK) != 0 && !pod_dir_create_parents(*source, below, err))

@@ -5,7 +5,7 @@ import os
 import pytest
 from conftest import job
 
-CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"rate": "0.1", "file.txt": "text\n"}}
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"rate": "0.1", "file..txt": "text\n"}}
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}, "stringData": {"key": "s3cret"},
           "data": {"coded": "aGVsbG8="}}
 
@@ -40,8 +40,8 @@ def test_volumes_are_mounted_where_the_pod_has_them(run, tmp_path):
     mounts = [{"name": "scratch", "mountPath": "/scratch"}, {"name": "settings", "mountPath": "/etc/settings"},
               {"name": "one", "mountPath": "/run/secrets/mine", "readOnly": True},
               {"name": "host", "mountPath": "/opt/data/deep", "readOnly": True},
-              {"name": "settings", "mountPath": "/scratch/file", "subPath": "file.txt"}]
-    done = run(job("echo kept > /scratch/a; cat /scratch/a /etc/settings/rate /etc/settings/file.txt /run/secrets/mine/deep/name "
+              {"name": "settings", "mountPath": "/scratch/file", "subPath": "file..txt"}]
+    done = run(job("echo kept > /scratch/a; cat /scratch/a /etc/settings/rate /etc/settings/file..txt /run/secrets/mine/deep/name "
                    "/opt/data/deep/x /scratch/file; echo; touch /opt/data/deep/y || echo read-only",
                    template={"volumes": volumes}, container={"volumeMounts": mounts}), CONFIG, SECRET)
     assert done.code == 0, done.out + done.err

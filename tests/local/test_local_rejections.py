@@ -114,3 +114,14 @@ def test_a_job_that_is_too_large_is_told(run):
     done = run(job("true", ipus=128), options=["--timeout", "1"])
     assert done.code == 1
     assert "128" in done.err and "largest" in done.err.lower() or "64" in done.err
+
+
+@pytest.mark.parametrize("data, key, told", [
+    ('{rate: 0.1}', "rate", "line 4: data[rate]: Invalid value: must be a string"),
+    ('{a..b: "1"}', "rate", 'valueFrom.configMapKeyRef: ConfigMap "settings" has no key "rate"'),
+])
+def test_values_that_never_come_are_not_waited_for(run, data, key, told):
+    variable = {"name": "RATE", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": key}}}
+    settings = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings}}\ndata: {data}\n"
+    done = run(settings, job("true", container={"env": [variable]}))
+    assert done.code == 2 and told in done.err and len(done.err.splitlines()) == 1

@@ -98,3 +98,16 @@ TEST(a_name_without_a_folder)
     CHECK(chdir(here) == 0);
     CHECK_OK(good, err);
 }
+
+TEST(paths_that_stay_below_their_folder)
+{
+    static const struct {
+        const char *path;
+        bool is_inside;
+    } rows[] = {{"a", true},     {"a/b.c", true},   {"a..b", true},  {"..a/b..", true},
+                {"a/...", true}, {"", false},       {"/a", false},   {"..", false},
+                {"../a", false}, {"a/../b", false}, {"a/..", false}, {"a//..", false}};
+
+    CHECK_ROWS (row, rows)
+        CHECK(file_path_is_inside(row->path) == row->is_inside);
+}

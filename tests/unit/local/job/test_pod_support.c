@@ -71,19 +71,3 @@ TEST(a_row_has_words_unless_it_is_honoured)
     for (const struct pod_support_row *row = pod_support_rows; row->path; row++)
         CHECK((row->how == SUPPORT_HONOURED) == (row->why == NULL));
 }
-
-TEST(missing_objects_are_told_unless_they_are_optional)
-{
-    AUTO(json)
-    cJSON *doc = job_with(
-        "{\"containers\":[{\"envFrom\":[{\"configMapRef\":{\"name\":\"one\"}},{\"secretRef\":{\"name\":"
-        "\"two\","
-        "\"optional\":true}}]}],\"volumes\":[{\"name\":\"v\",\"secret\":{\"secretName\":\"three\"}}]}");
-    const struct object job = {.file = &file, .original = doc, .doc = doc};
-    AUTO(strv) struct strv problems = {0};
-
-    pod_support_check_references(&job, &(struct objects){0}, &problems);
-    CHECK_INT_EQ(problems.count, 2);
-    CHECK_HAS(problems.items[0], "containers[0].envFrom[0].configMapRef: ConfigMap \"one\" is in no file");
-    CHECK_HAS(problems.items[1], "volumes[0].secret: Secret \"three\" is in no file");
-}
