@@ -6,6 +6,7 @@
 #include "local/job/pod_support.h"
 #include "local/job/references.h"
 #include "operator/api/job/defaults.h"
+#include "operator/api/job/jobspec.h"
 #include "operator/api/job/warnings.h"
 #include "operator/api/names.h"
 #include "operator/serve/webhooks/admission.h"
@@ -46,6 +47,33 @@ static bool has_size(const struct object *object, struct strv *problems)
     return false;
 }
 
+/* Nobody else is here to run, resume or scale it. */
+static void check_end(const struct object *job, struct strv *problems)
+{
+    AUTO(jobspec) struct job_spec spec = {0};
+    AUTO(strv) struct strv unused = {0};
+
+    jobspec_read(job->doc, &spec, &unused);
+    if (!job_is_managed_by_us(&spec))
+        object_add_problem(
+            job,
+            "spec.managedBy: not possible without a cluster; another operator would have to run "
+            "the job; run it here, with --set spec.managedBy=null",
+            problems);
+    if (spec.suspend)
+        object_add_problem(
+            job,
+            "spec.suspend: not possible without a cluster; nobody would resume the job; run it, "
+            "with --set spec.suspend=false",
+            problems);
+    if (!spec.instances)
+        object_add_problem(
+            job,
+            "spec.jobInstances: not possible without a cluster; nobody would scale the job up; "
+            "run one instance, with --set spec.jobInstances=1",
+            problems);
+}
+
 static void check_job(struct object *job, const struct objects *objects, bool is_strict, uint32_t ipus,
                       struct strv *notes, struct strv *warnings, struct strv *problems)
 {
@@ -60,6 +88,7 @@ static void check_job(struct object *job, const struct objects *objects, bool is
     references_check(job, objects, problems);
     if (found.count)
         return;
+    check_end(job, problems);
     warnings_for_job(NULL, job->doc, &facts, warnings);
     apply_defaults(job->doc);
     leave_network_out(job->doc);

@@ -69,6 +69,35 @@ TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
     CHECK(json_at(doc, "spec/cleanPodPolicy") == NULL);
 }
 
+#define JOB_OF(instances, more)                                                                              \
+    "{\"jobInstances\":" instances ",\"ipusPerJobInstance\":4," more                                         \
+    "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"x\"]}]}}}}"
+
+TEST(jobs_that_could_never_end_here_are_rejected)
+{
+    static const struct {
+        const char *spec, *problem;
+    } rows[] = {
+        {JOB_OF("1", "\"suspend\":true,"), "--set spec.suspend=false"},
+        {JOB_OF("0", ""), "--set spec.jobInstances=1"},
+        {JOB_OF("1", "\"managedBy\":\"a.b/c\","), "--set spec.managedBy=null"},
+        {JOB_OF("1", "\"managedBy\":\"graphcore.ai/ipu-operator\","), NULL},
+        {JOB_OF("1", "\"managedBy\":null,\"suspend\":false,"), NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct object object = object_of(row->spec);
+        AUTO(json) cJSON *doc = object.doc;
+        AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+        job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings,
+                      &problems);
+        CHECK_INT_EQ(problems.count, row->problem != NULL);
+        if (row->problem)
+            CHECK_HAS(problems.items[0], row->problem);
+    }
+}
+
 TEST(files_without_a_job_are_a_mistake)
 {
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
