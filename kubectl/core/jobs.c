@@ -173,6 +173,33 @@ cJSON *top_report(const cJSON *jobs)
     return report("TopReport", items, count, by_ipus);
 }
 
+/* Who looks for a job that does not start may look here first. */
+void queue_say_nothing(const cJSON *jobs, struct str *out)
+{
+    const cJSON *first = NULL;
+    uint64_t count = 0;
+
+    JSON_EACH (job, jobs) {
+        if (!str_eq(json_str(job, "status/launcherStatus", ""), "Pending"))
+            continue;
+        first = first ? first : job;
+        count++;
+    }
+    str_adds(out, "No job waits for IPUs.");
+    if (!first)
+        return;
+    str_addc(out, ' ');
+    str_add_count(out, count, "job is", "jobs are");
+    str_addf(out, " Pending for another reason; see kubectl ipu why %s -n %s.",
+             json_str(first, "metadata/name", ""), json_str(first, "metadata/namespace", ""));
+}
+
+void top_say_nothing(const cJSON *jobs, struct str *out)
+{
+    (void)jobs;
+    str_adds(out, "No job holds IPUs.");
+}
+
 const struct column queue_columns[] = {
     {"CONTROLLER", "controller", COLUMN_TEXT, true},
     {"PLACE", "position", COLUMN_TEXT, false},

@@ -16,7 +16,7 @@ struct listing {
     struct session *session;
     cJSON *(*report)(const cJSON *jobs);
     const struct column *columns;
-    const char *nothing; /* what is said instead of an empty table */
+    void (*say_nothing)(const cJSON *jobs, struct str *out); /* instead of an empty table */
     struct watch *watch;
     struct loop_timer timer;
     struct strv shown; /* rows of the last table that was printed into a pipe */
@@ -56,8 +56,12 @@ static int print_once(const struct listing *listing, const cJSON *jobs)
     AUTO(str) struct str text = {0};
 
     add_report(listing, report, listing->session->options->no_headers, &text);
-    if (text.len == 0)
-        (void)fprintf(stderr, "%s\n", listing->nothing);
+    if (text.len == 0) {
+        AUTO(str) struct str nothing = {0};
+
+        listing->say_nothing(json_at(jobs, "items"), &nothing);
+        (void)fprintf(stderr, "%s\n", str_text(&nothing));
+    }
     return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -136,8 +140,10 @@ static void redraw(struct loop_timer *timer)
     AUTO(str) struct str out = {0};
 
     add_report(listing, report, listing->session->options->no_headers, &table);
+    if (listing->session->is_terminal && table.len == 0)
+        listing->say_nothing(jobs, &table);
     if (listing->session->is_terminal)
-        str_addf(&out, "\x1b[H\x1b[J%s", table.len ? str_text(&table) : listing->nothing);
+        str_addf(&out, "\x1b[H\x1b[J%s", str_text(&table));
     else
         append_changes(listing, &table, &out);
     if (!print_out(str_text(&out), out.len)) {
@@ -202,11 +208,11 @@ int queue_verb(struct session *session)
     return list(&(struct listing){.session = session,
                                   .report = queue_report,
                                   .columns = queue_columns,
-                                  .nothing = "No job waits for IPUs."});
+                                  .say_nothing = queue_say_nothing});
 }
 
 int top_verb(struct session *session)
 {
     return list(&(struct listing){
-        .session = session, .report = top_report, .columns = top_columns, .nothing = "No job holds IPUs."});
+        .session = session, .report = top_report, .columns = top_columns, .say_nothing = top_say_nothing});
 }

@@ -56,6 +56,30 @@ TEST(the_queue_is_in_its_order)
                        "-       ml          later    64     high       60m     Queued\n");
 }
 
+TEST(an_empty_queue_names_a_job_that_is_pending_for_another_reason)
+{
+#define OTHER(name, status)                                                                                  \
+    "{'metadata':{'namespace':'ml','name':'" name "'},'status':{'launcherStatus':'" status "'}}"
+    static const struct {
+        const char *jobs, *sentence;
+    } rows[] = {
+        {"[]", "No job waits for IPUs."},
+        {"[" OTHER("a", "Running") "]", "No job waits for IPUs."},
+        {"[" OTHER("a", "Running") "," OTHER("b", "Pending") "]",
+         "No job waits for IPUs. 1 job is Pending for another reason; see kubectl ipu why b -n ml."},
+        {"[" OTHER("a", "Pending") "," OTHER("b", "Pending") "]",
+         "No job waits for IPUs. 2 jobs are Pending for another reason; see kubectl ipu why a -n ml."},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *jobs = parsed(row->jobs);
+        AUTO(str) struct str out = {0};
+
+        queue_say_nothing(jobs, &out);
+        CHECK_STR_EQ(str_text(&out), row->sentence);
+    }
+}
+
 TEST(jobs_that_hold_ipus_are_listed_by_their_number)
 {
     AUTO(mem)
