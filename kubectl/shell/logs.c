@@ -103,9 +103,17 @@ static void begin_more(struct logs *logs)
     }
 }
 
+/* No pod comes any more. */
+static bool has_all_pods(const struct logs *logs)
+{
+    if (!logs->session->options->follow)
+        return true;
+    return logs->has_finished && logs->pods && watch_is_synced(logs->pods);
+}
+
 static void end_if_over(struct logs *logs)
 {
-    if (has_all_ended(logs) && (logs->has_finished || !logs->session->options->follow))
+    if (has_all_ended(logs) && has_all_pods(logs))
         loop_stop(logs->session->loop);
 }
 
@@ -206,8 +214,7 @@ static void on_job(void *ctx, const struct store_change *change)
     struct logs *logs = ctx;
 
     logs->has_finished = !change->new || is_over(change->new);
-    if (logs->pods && watch_is_synced(logs->pods))
-        end_if_over(logs);
+    end_if_over(logs);
 }
 
 static void on_jobs_synced(void *ctx)
@@ -215,11 +222,16 @@ static void on_jobs_synced(void *ctx)
     struct logs *logs = ctx;
 
     logs->has_finished |= store_count(watch_store(logs->jobs)) == 0; /* it was deleted meanwhile */
+    end_if_over(logs);
 }
 
 static void on_pods_synced(void *ctx)
 {
-    end_if_over(ctx);
+    struct logs *logs = ctx;
+
+    if (!logs->first && !logs->has_finished)
+        complain("no pod of job %s has a log yet; wait, or see kubectl ipu why %s", logs->job, logs->job);
+    end_if_over(logs);
 }
 
 static void follow(struct logs *logs)
@@ -344,6 +356,7 @@ static int run(struct logs *logs, struct fetch *job, struct fetch *pods)
     if (session->options->previous)
         return print_previous(logs, job->body);
     if (session->options->follow) {
+        logs->has_finished = is_over(job->body);
         follow(logs);
         return STATUS_OK;
     }

@@ -202,6 +202,19 @@ def test_new_pods_and_restarts_are_followed_to_the_end_of_the_job(api, server, p
         assert following.end() == ("", "kubectl ipu: [0.0] a new pod continues\n", 0)
 
 
+def test_following_a_job_without_pods_says_so(api, server, program):
+    with Following(program, server.kubeconfig) as following:
+        assert following.process.stderr.readline() == "kubectl ipu: no pod of job digits has a log yet; wait, or see kubectl ipu why digits\n"
+        api.logs = {"digits-worker-0": prints(at(1, 0, "first\n"))}
+        api.change("ADDED", pod(0, "ended"))
+        assert following.line() == "[0.0] first"
+        api.finish()
+        assert following.end() == ("", "", 0)
+    api.job = job("Completed")
+    with Following(program, server.kubeconfig) as following:
+        assert following.end() == ("", "", 0)
+
+
 def test_a_clock_that_is_an_hour_ahead_holds_nothing_back(api, server, program):
     api.pods = [pod(0, "ended"), pod(1, "ended")]
     api.logs = {"digits-worker-0": prints(b"2026-11-26T17:20:01.0Z here\n"), "digits-worker-1": prints(b"2026-11-26T18:20:01.0Z ahead\n")}
