@@ -17,7 +17,6 @@ PAGE = "docs/kubectl-ipu.md"
 @pytest.fixture
 def user(cluster, tmp_path):
     """Somebody with kubectl and a home."""
-    (tmp_path / ".local" / "bin").mkdir(parents=True)
     path = f"{tmp_path}/.local/bin:{Path(cluster.program).parent}:{os.environ['PATH']}"
     build = ROOT / os.environ.get("BUILD_DIR", "build/dev")
     return Reader(tmp_path, {**os.environ, "HOME": str(tmp_path), "PATH": path, "KUBECONFIG": cluster.kubeconfig}, **{"build/release": build})
