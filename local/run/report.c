@@ -6,14 +6,16 @@
 #include "base/core/mem.h"
 #include "operator/api/names.h"
 
-char *report_tag(const cJSON *pod, const char *container)
+char *report_tag(const cJSON *pod, const char *container, bool names_job)
 {
     const cJSON *labels = json_at(pod, "metadata/labels"), *containers = json_at(pod, "spec/containers");
     const char *instance = json_str(labels, "graphcore.ai~1instance", "0");
+    const char *job = names_job ? json_str(labels, "graphcore.ai~1job-name", "") : "";
     const char *worker = json_str(labels, "graphcore.ai~1worker", ROLE_LAUNCHER);
     bool is_first = str_eq(json_str(containers ? containers->child : NULL, "name", ""), container);
 
-    return mem_printf("[%s.%s%s%s]", instance, worker, is_first ? "" : " ", is_first ? "" : container);
+    return mem_printf("[%s%s%s.%s%s%s]", job, *job ? " " : "", instance, worker, is_first ? "" : " ",
+                      is_first ? "" : container);
 }
 
 /* The same rank keeps its colour: red and black are left out. */
@@ -36,7 +38,7 @@ static void print(struct report *report, const struct str *text)
 
 void report_line(struct report *report, const cJSON *pod, const char *container, struct slice line)
 {
-    AUTO(mem) char *tag = report_tag(pod, container);
+    AUTO(mem) char *tag = report_tag(pod, container, report->names_jobs);
     AUTO(str) struct str text = {0};
 
     if (report->has_colour)

@@ -1,0 +1,35 @@
+#include "local/run/report.h"
+
+#include "base/core/mem.h"
+#include "lib/check.h"
+
+static cJSON *worker(void)
+{
+    struct err err;
+
+    return json_parse(SLICE_LIT("{\"metadata\":{\"labels\":{\"graphcore.ai/job-name\":\"train\","
+                                "\"graphcore.ai/instance\":\"1\",\"graphcore.ai/worker\":\"3\"}},"
+                                "\"spec\":{\"containers\":[{\"name\":\"main\"},{\"name\":\"side\"}]}}"),
+                      &err);
+}
+
+TEST(a_tag_names_the_rank_and_what_else_is_not_clear)
+{
+    static const struct {
+        const char *container;
+        bool names_job;
+        const char *want;
+    } rows[] = {
+        {"main", false, "[1.3]"},
+        {"side", false, "[1.3 side]"},
+        {"main", true, "[train 1.3]"},
+        {"side", true, "[train 1.3 side]"},
+    };
+    AUTO(json) cJSON *pod = worker();
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *tag = report_tag(pod, row->container, row->names_job);
+
+        CHECK_STR_EQ(tag, row->want);
+    }
+}
