@@ -144,16 +144,18 @@ static int run_in(const struct run_dir *dir, const struct options *options, stru
     enum run_result result;
 
     collect_env(&env);
-    result = run_jobs(&(struct run_options){.objects = objects,
-                                            .dir = dir,
-                                            .controller = options->controller,
-                                            .ipus = options->ipus,
-                                            .timeout_s = options->timeout_s,
-                                            .work_dir = work_dir,
-                                            .env = &env,
-                                            .binds = binds,
-                                            .report = {.out = out, .has_colour = prints_colour(out)}},
-                      &jobs, &err);
+    result = run_jobs(
+        &(struct run_options){
+            .objects = objects,
+            .dir = dir,
+            .controller = options->controller,
+            .ipus = options->ipus,
+            .timeout_s = options->timeout_s,
+            .work_dir = work_dir,
+            .env = &env,
+            .binds = binds,
+            .report = {.out = out, .is_terminal = isatty(fileno(out)), .has_colour = prints_colour(out)}},
+        &jobs, &err);
     if (result == RUN_ERROR || !keep_jobs(dir, jobs, &err) ||
         (options->output == OUTPUT_JSON && !print_jobs(jobs, &err))) {
         (void)fprintf(stderr, "ipu-run: %s\n", err.msg);

@@ -13,8 +13,7 @@ struct log_source {
 
 struct log_format {
     struct look look;
-    bool is_terminal; /* control sequences other than colors are dropped, and of "\r" progress the last is
-                         kept */
+    bool is_terminal; /* which gets what base/core/terminal.h says */
     bool timestamps, json;
     size_t rank_width; /* of the longest rank */
 };
@@ -43,6 +42,3 @@ void log_merge_release(struct log_merge *merge);
 
 /* The same color for the same rank. */
 enum paint paint_of_rank(const char *rank);
-/* Text from a container as a terminal may get it: colors (SGR) stay, other control sequences and characters
- * are dropped. */
-void terminal_add(struct str *out, struct slice text);

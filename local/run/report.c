@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/terminal.h"
 #include "operator/api/names.h"
 
 char *report_tag(const cJSON *pod, const char *container, bool names_job)
@@ -45,7 +46,10 @@ void report_line(struct report *report, const cJSON *pod, const char *container,
         str_addf(&text, "\x1b[%dm%s\x1b[0m ", colour_of(tag), tag);
     else
         str_addf(&text, "%s ", tag);
-    str_add(&text, line.ptr, line.len);
+    if (report->is_terminal)
+        terminal_add(&text, line);
+    else
+        str_add(&text, line.ptr, line.len);
     str_addc(&text, '\n');
     print(report, &text);
 }

@@ -10,7 +10,7 @@
 
 struct report {
     FILE *out;
-    bool has_colour;
+    bool is_terminal, has_colour;
     bool names_jobs; /* there are several */
     int64_t begun_ms;
     bool is_broken; /* cannot be written, as standard error has been told */

@@ -1,5 +1,7 @@
 #include "local/run/report.h"
 
+#include <stdlib.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 
@@ -31,5 +33,29 @@ TEST(a_tag_names_the_rank_and_what_else_is_not_clear)
         AUTO(mem) char *tag = report_tag(pod, row->container, row->names_job);
 
         CHECK_STR_EQ(tag, row->want);
+    }
+}
+
+TEST(a_terminal_is_not_steered_by_a_job)
+{
+    static const struct {
+        struct report report;
+        const char *want;
+    } rows[] = {
+        {{.is_terminal = true}, "[1.3] \x1b[31mred\x1b[0m\n"},
+        {{.is_terminal = false}, "[1.3] \x1b[2J\x1b[31mred\n"},
+    };
+    AUTO(json) cJSON *pod = worker();
+
+    CHECK_ROWS (row, rows) {
+        struct report report = row->report;
+        char *out = NULL;
+        size_t len;
+
+        report.out = open_memstream(&out, &len);
+        report_line(&report, pod, "main", SLICE_LIT("\x1b[2J\x1b[31mred"));
+        (void)fclose(report.out);
+        CHECK_STR_EQ(out, row->want);
+        free(out); /* of stdio */
     }
 }
