@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 #include "base/core/utf8.h"
 
-#define LINE_MAX_BYTES ((size_t)64 * 1024) /* longer ones are divided */
+#define LINE_MAX_BYTES ((size_t)64 * 1024) /* longer ones are given in pieces */
 #define TAIL_BYTES 2048
 #define TAIL_LINES 80
 
@@ -19,12 +19,17 @@ bool container_log_open(struct container_log *log, const char *path, struct err 
     return log->fd >= 0 || err_errno(err, errno, "cannot write %s", path);
 }
 
-static bool keep(struct container_log *log, struct slice line, struct err *err)
+static bool keep(struct container_log *log, const struct container_line *line, bool is_whole, struct err *err)
 {
     AUTO(str) struct str text = {0};
 
-    str_add(&text, line.ptr, line.len);
-    str_addc(&text, '\n');
+    if (log->is_file_end[!line->is_error])
+        str_addc(&text, '\n');
+    str_add(&text, line->text.ptr, line->text.len);
+    if (is_whole)
+        str_addc(&text, '\n');
+    log->is_file_end[line->is_error] = !is_whole;
+    log->is_file_end[!line->is_error] = false;
     str_add(&log->tail, str_text(&text), text.len);
     if (log->tail.len > 2 * TAIL_BYTES)
         str_drop(&log->tail, log->tail.len - TAIL_BYTES);
@@ -45,13 +50,17 @@ bool container_log_add(struct container_log *log, bool is_error, const char *byt
     while (part->len) {
         const char *newline = memchr(part->ptr, '\n', part->len);
         size_t end = newline ? (size_t)(newline - part->ptr) : part->len;
-        struct slice line = {part->ptr, end < LINE_MAX_BYTES ? end : LINE_MAX_BYTES};
+        bool is_long = end > LINE_MAX_BYTES;
+        struct container_line line = {.text = {part->ptr, is_long ? LINE_MAX_BYTES : end},
+                                      .is_error = is_error,
+                                      .is_continued = log->is_divided[is_error]};
 
-        if (!newline && len > 0 && part->len < LINE_MAX_BYTES)
+        if (!newline && len > 0 && !is_long)
             break;
-        fn(ctx, is_error, line);
-        ok = keep(log, line, err) && ok;
-        str_drop(part, line.len + (newline && line.len == end));
+        log->is_divided[is_error] = is_long;
+        fn(ctx, &line);
+        ok = keep(log, &line, !is_long, err) && ok;
+        str_drop(part, line.text.len + (newline && !is_long));
     }
     return ok;
 }

@@ -1,5 +1,6 @@
 /* The output of a container: whole lines, appended to a file and given to a reader, and the last of them,
- * which become its termination message. */
+ * which become its termination message. A reader gets a very long line in pieces; in the file it is whole,
+ * unless the other stream has a line meanwhile. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +12,19 @@ struct container_log {
     int fd; /* -1: closed */
     char *path;
     struct str parts[2]; /* unfinished lines, of standard output and standard error */
+    bool is_divided[2];  /* its last line was a piece, and goes on */
+    bool is_file_end[2]; /* and nothing follows that piece in the file */
     struct str tail;
     bool is_broken; /* the file could not be written: reported once */
 };
 
-typedef void (*container_line_fn)(void *ctx, bool is_error, struct slice line);
+struct container_line {
+    struct slice text;
+    bool is_error;
+    bool is_continued; /* it goes on with the stream's line before */
+};
+
+typedef void (*container_line_fn)(void *ctx, const struct container_line *line);
 
 MUST_USE bool container_log_open(struct container_log *log, const char *path, struct err *err);
 /* len 0: the stream has ended, and with it its last line. False: the file could not be written, for the first

@@ -110,12 +110,12 @@ static void publish(struct node_pod *pod)
 
 /* ---- one container ---- */
 
-static void on_line(void *ctx, bool is_error, struct slice line)
+static void on_line(void *ctx, const struct container_line *line)
 {
     const struct node_container *c = ctx;
     const struct node_options *options = &c->pod->node->options;
 
-    options->on_line(options->ctx, c->pod->doc, c->view.name, is_error, line);
+    options->on_line(options->ctx, c->pod->doc, c->view.name, line);
 }
 
 static void on_output(void *ctx, bool is_error, const char *bytes, size_t len)

@@ -5,6 +5,8 @@
 #include "base/core/map.h"
 #include "local/api/api.h"
 
+struct container_line;
+
 struct node_options {
     const char *name;
     const char *address;         /* of all its pods: they use this machine's network */
@@ -15,7 +17,7 @@ struct node_options {
     const char *work_dir;        /* of containers without workingDir */
     const struct strv *env;      /* that every container inherits */
     const struct sandbox *binds; /* shown in every container, besides its volumes */
-    void (*on_line)(void *ctx, const cJSON *pod, const char *container, bool is_error, struct slice line);
+    void (*on_line)(void *ctx, const cJSON *pod, const char *container, const struct container_line *line);
     void (*on_trouble)(void *ctx, const char *text); /* a file of the run cannot be written */
     void *ctx;
 };

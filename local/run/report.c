@@ -37,19 +37,21 @@ static void print(struct report *report, const struct str *text)
                   strerror(errno));
 }
 
-void report_line(struct report *report, const cJSON *pod, const char *container, struct slice line)
+void report_line(struct report *report, const cJSON *pod, const char *container,
+                 const struct container_line *line)
 {
     AUTO(mem) char *tag = report_tag(pod, container, report->names_jobs);
     AUTO(str) struct str text = {0};
+    const char *mark = line->is_continued ? "+" : "";
 
     if (report->has_colour)
-        str_addf(&text, "\x1b[%dm%s\x1b[0m ", colour_of(tag), tag);
+        str_addf(&text, "\x1b[%dm%s%s\x1b[0m ", colour_of(tag), tag, mark);
     else
-        str_addf(&text, "%s ", tag);
+        str_addf(&text, "%s%s ", tag, mark);
     if (report->is_terminal)
-        terminal_add(&text, line);
+        terminal_add(&text, line->text);
     else
-        str_add(&text, line.ptr, line.len);
+        str_add(&text, line->text.ptr, line->text.len);
     str_addc(&text, '\n');
     print(report, &text);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/doc/json.h"
+#include "local/node/container_log.h"
 
 struct report {
     FILE *out;
@@ -19,6 +20,7 @@ struct report {
 /* "[0.3]" for worker 3 of instance 0, "[0.launcher]", "[JOB 0.3]" if it names the job, and with the
  * container's name unless it is the first. Pure; owned by the caller. */
 char *report_tag(const cJSON *pod, const char *container, bool names_job);
-void report_line(struct report *report, const cJSON *pod, const char *container, struct slice line);
+void report_line(struct report *report, const cJSON *pod, const char *container,
+                 const struct container_line *line);
 void report_status(struct report *report, int64_t now_ms, const char *job, const char *state,
                    const char *message);

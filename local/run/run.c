@@ -229,11 +229,10 @@ static void on_timeout(struct loop_timer *timer)
 
 /* ---- the node ---- */
 
-static void on_line(void *ctx, const cJSON *pod, const char *container, bool is_error, struct slice line)
+static void on_line(void *ctx, const cJSON *pod, const char *container, const struct container_line *line)
 {
     struct run *run = ctx;
 
-    (void)is_error;
     report_line(&run->report, pod, container, line);
     if (run->report.is_broken)
         wake(run);

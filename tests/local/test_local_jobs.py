@@ -115,7 +115,8 @@ def test_jobs_wait_for_ipus_in_line(run):
 
 def test_the_output_of_a_long_line_and_of_a_last_line_without_end(run):
     done = run(job("head -c 100000 /dev/zero | tr '\\0' x; printf ' end'"))
-    assert "".join(line.removeprefix("[0.0] ") for line in done.lines) == "x" * 100000 + " end"
+    assert done.lines == ["[0.0] " + "x" * 65536, "[0.0]+ " + "x" * (100000 - 65536) + " end"]
+    assert (done.dir / "logs" / "hello-worker-0.main.log").read_text() == "x" * 100000 + " end\n"
 
 
 def test_colour_is_for_terminals_alone(run):

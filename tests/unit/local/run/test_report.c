@@ -36,14 +36,16 @@ TEST(a_tag_names_the_rank_and_what_else_is_not_clear)
     }
 }
 
-TEST(a_terminal_is_not_steered_by_a_job)
+TEST(a_line_says_whether_it_goes_on_and_steers_no_terminal)
 {
     static const struct {
         struct report report;
+        bool is_continued;
         const char *want;
     } rows[] = {
-        {{.is_terminal = true}, "[1.3] \x1b[31mred\x1b[0m\n"},
-        {{.is_terminal = false}, "[1.3] \x1b[2J\x1b[31mred\n"},
+        {{.is_terminal = true}, false, "[1.3] \x1b[31mred\x1b[0m\n"},
+        {{.is_terminal = false}, false, "[1.3] \x1b[2J\x1b[31mred\n"},
+        {{.is_terminal = false}, true, "[1.3]+ \x1b[2J\x1b[31mred\n"},
     };
     AUTO(json) cJSON *pod = worker();
 
@@ -53,7 +55,9 @@ TEST(a_terminal_is_not_steered_by_a_job)
         size_t len;
 
         report.out = open_memstream(&out, &len);
-        report_line(&report, pod, "main", SLICE_LIT("\x1b[2J\x1b[31mred"));
+        report_line(&report, pod, "main",
+                    &(struct container_line){.text = SLICE_LIT("\x1b[2J\x1b[31mred"),
+                                             .is_continued = row->is_continued});
         (void)fclose(report.out);
         CHECK_STR_EQ(out, row->want);
         free(out); /* of stdio */
