@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "local/job/pod_support.h"
 #include "local/job/references.h"
+#include "operator/api/job/additions.h"
 #include "operator/api/job/defaults.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/job/warnings.h"
@@ -47,6 +48,23 @@ static bool has_size(const struct object *object, struct strv *problems)
     return false;
 }
 
+/* An API server reports these before it asks the operator. */
+static void check_metadata(const cJSON *doc, struct strv *problems)
+{
+    static const char fields[] =
+        "name generateName namespace labels annotations finalizers ownerReferences uid resourceVersion "
+        "generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds managedFields selfLink";
+    static const char *const templates[] = {"spec/workers/template", "spec/launcher/template"};
+
+    additions_check_fields(doc, "metadata", fields, problems);
+    for (size_t i = 0; i < COUNT_OF(templates); i++) {
+        AUTO(mem) char *metadata = mem_printf("%s/metadata", templates[i]);
+
+        additions_check_fields(doc, templates[i], "metadata spec", problems);
+        additions_check_fields(doc, metadata, fields, problems);
+    }
+}
+
 /* Nobody else is here to run, resume or scale it. */
 static void check_end(const struct object *job, struct strv *problems)
 {
@@ -81,6 +99,7 @@ static void check_job(struct object *job, const struct objects *objects, bool is
     const struct warning_facts facts = {.largest_partition = ipus};
     AUTO(strv) struct strv found = {0};
 
+    check_metadata(job->doc, &found);
     admission_validate(&admission, &found);
     for (size_t i = 0; i < found.count; i++)
         object_add_problem(job, found.items[i], problems);

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/suggest.h"
 #include "operator/api/job/field.h"
+#include "operator/api/pod/pod_overlay.h"
 
 #define HONOURED(path_)                                                                                      \
     {                                                                                                        \
@@ -29,7 +31,11 @@ const struct pod_support_row pod_support_rows[] = {
     IGNORED("containers[].imagePullPolicy", "no image is pulled"),
     HONOURED("containers[].command"),
     HONOURED("containers[].args"),
-    HONOURED("containers[].env"),
+    HONOURED("containers[].env[].name"),
+    HONOURED("containers[].env[].value"),
+    HONOURED("containers[].env[].valueFrom.configMapKeyRef"),
+    HONOURED("containers[].env[].valueFrom.secretKeyRef"),
+    HONOURED("containers[].env[].valueFrom.fieldRef"),
     REJECTED("containers[].env[].valueFrom.resourceFieldRef", "write the value"),
     REJECTED("containers[].env[].valueFrom.fileKeyRef", "write the value"),
     HONOURED("containers[].envFrom"),
@@ -180,6 +186,48 @@ static void note(const struct check *check, const struct pod_support_row *row, c
         strv_push(check->notes, line);
 }
 
+/* k8s.io/api/core/v1, VolumeSource and VolumeProjection: what the row volumes[] rejects. */
+static const char REJECTED_VOLUMES[] =
+    "awsElasticBlockStore azureDisk azureFile cephfs cinder clusterTrustBundle csi ephemeral fc flexVolume "
+    "flocker gcePersistentDisk gitRepo glusterfs image iscsi nfs persistentVolumeClaim photonPersistentDisk "
+    "podCertificate portworxVolume quobyte rbd scaleIO serviceAccountToken storageos vsphereVolume";
+
+/* The fields beside this one, from the rows. */
+static void list_siblings(const char *pattern, struct strv *siblings)
+{
+    const char *dot = strrchr(pattern, '.');
+    size_t len = dot ? (size_t)(dot + 1 - pattern) : 0;
+
+    for (const struct pod_support_row *row = pod_support_rows; row->path; row++)
+        if (strncmp(row->path, pattern, len) == 0)
+            strv_push_take(siblings, mem_strndup(row->path + len, strcspn(row->path + len, ".[")));
+    if (str_has_prefix(pattern, "volumes[]."))
+        strv_split(REJECTED_VOLUMES, ' ', siblings);
+}
+
+static void report_unknown(const struct check *check, const char *path, const char *pattern)
+{
+    const char *dot = strrchr(pattern, '.');
+    struct suggest suggest = suggest_init(dot ? dot + 1 : pattern);
+    AUTO(strv) struct strv siblings = {0};
+    AUTO(mem) char *what = NULL;
+
+    list_siblings(pattern, &siblings);
+    for (size_t i = 0; i < siblings.count; i++)
+        suggest_candidate(&suggest, siblings.items[i]);
+    if (suggest_best(&suggest))
+        what = mem_printf("Forbidden: unknown field; did you mean %s?", suggest_best(&suggest));
+    report(check, path, what ? what : "Forbidden: unknown field");
+}
+
+static bool is_rejected_volume(const char *pattern)
+{
+    AUTO(strv) struct strv names = {0};
+
+    strv_split(REJECTED_VOLUMES, ' ', &names);
+    return strv_has(&names, strrchr(pattern, '.') + 1);
+}
+
 static void check_field(const struct check *check, const cJSON *node, const char *path);
 
 static void check_children(const struct check *check, const cJSON *node, const char *path)
@@ -210,8 +258,10 @@ static void check_field(const struct check *check, const cJSON *node, const char
         check_children(check, node, path);
         return;
     }
-    if (!row) {
-        report(check, path, "Forbidden: unknown field");
+    if (is_divided(pattern)) {
+        report(check, path, "Invalid value: must be an object or a list");
+    } else if (!row || (str_eq(row->path, "volumes[]") && !is_rejected_volume(pattern))) {
+        report_unknown(check, path, pattern);
     } else if (row->how == SUPPORT_REJECTED) {
         AUTO(mem) char *what = mem_printf("not possible without a cluster; %s", row->why);
 
@@ -237,6 +287,55 @@ static void check_commands(const struct check *check, const cJSON *spec, const c
     }
 }
 
+/* Nothing here needs an image, but a cluster does. */
+static void check_images(const struct check *check, const cJSON *spec, const char *list, bool may_first_lack)
+{
+    AUTO(mem)
+    char *line =
+        pod_support_line(SUPPORT_IGNORED, "containers[].image is missing", "a cluster would reject the job");
+    int index = 0;
+
+    JSON_EACH (container, json_at(spec, list)) {
+        bool may_lack = may_first_lack && index == 0;
+        AUTO(mem) char *path = mem_printf("%s[%d].image", list, index++);
+
+        if (may_lack || *json_str(container, "image", ""))
+            continue;
+        if (check->is_strict)
+            report(check, path, "Required value");
+        else if (!strv_has(check->notes, line))
+            strv_push(check->notes, line);
+    }
+}
+
+static bool has_volume(const cJSON *volumes, const char *name)
+{
+    JSON_EACH (volume, volumes) {
+        if (str_eq(json_str(volume, "name", ""), name))
+            return true;
+    }
+    return false;
+}
+
+static void check_mounts(const struct check *check, const cJSON *spec, const char *list, const cJSON *volumes)
+{
+    int container_index = 0;
+
+    JSON_EACH (container, json_at(spec, list)) {
+        int index = 0;
+
+        JSON_EACH (mount, json_at(container, "volumeMounts")) {
+            const char *name = json_str(mount, "name", "");
+            AUTO(mem) char *path = mem_printf("%s[%d].volumeMounts[%d].name", list, container_index, index++);
+            AUTO(mem) char *what = mem_printf("Not found: \"%s\"", name);
+
+            if (!has_volume(volumes, name))
+                report(check, path, what);
+        }
+        container_index++;
+    }
+}
+
 /* Of one instance, or of several workers: the first pod would have the port. */
 static void check_ports(const struct check *check, const cJSON *spec)
 {
@@ -258,11 +357,20 @@ static void check_ports(const struct check *check, const cJSON *spec)
     }
 }
 
-static void check_pod(const struct check *check, const cJSON *spec, bool may_first_lack)
+/* `whole` is what the pod's spec is with what it inherits: a launcher has all that it does not name. */
+static void check_pod(const struct check *check, const cJSON *spec, const cJSON *whole, bool may_lack_command)
 {
+    static const char *const lists[] = {"initContainers", "containers"};
+    bool is_launcher = spec != whole;
+
     check_children(check, spec, "");
-    check_commands(check, spec, "initContainers", false);
-    check_commands(check, spec, "containers", may_first_lack);
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        bool is_main = i == 1;
+
+        check_commands(check, spec, lists[i], is_main && may_lack_command);
+        check_images(check, spec, lists[i], is_main && is_launcher);
+        check_mounts(check, spec, lists[i], json_at(whole, "volumes"));
+    }
 }
 
 void pod_support_check(const struct object *job, bool is_strict, struct strv *notes, struct strv *problems)
@@ -273,11 +381,14 @@ void pod_support_check(const struct object *job, bool is_strict, struct strv *no
                           .notes = notes,
                           .problems = problems};
     const cJSON *launcher = json_at(job->doc, "spec/launcher");
+    const cJSON *workers = json_at(job->doc, "spec/workers/template/spec");
+    AUTO(json) cJSON *made = NULL;
 
-    check_pod(&check, json_at(job->doc, "spec/workers/template/spec"),
-              launcher || json_at(job->doc, "spec/interactive"));
-    check_ports(&check, json_at(job->doc, "spec/workers/template/spec"));
+    check_pod(&check, workers, workers, launcher || json_at(job->doc, "spec/interactive"));
+    check_ports(&check, workers);
+    if (!json_at(launcher, "template/spec"))
+        return;
     check.where = "spec.launcher.template.spec";
-    if (json_at(launcher, "template/spec"))
-        check_pod(&check, json_at(launcher, "template/spec"), true);
+    made = pod_overlay_spec(workers, launcher);
+    check_pod(&check, json_at(launcher, "template/spec"), made, true);
 }

@@ -41,26 +41,28 @@ static void report_unknown(const char *where, const char *key, const struct strv
     }
 }
 
+void additions_check_fields(const cJSON *job, const char *path, const char *fields, struct strv *problems)
+{
+    const cJSON *object = *path ? json_at(job, path) : job;
+    AUTO(strv) struct strv known = {0};
+
+    strv_split(fields, ' ', &known);
+    if (!cJSON_IsObject(object))
+        return;
+    JSON_EACH (member, object) {
+        AUTO(mem) char *where = mem_printf("%s%s%s", path, *path ? "/" : "", json_key(member));
+
+        if (problems->count >= FIELD_PROBLEMS_MAX)
+            return;
+        if (!strv_has(&known, json_key(member)))
+            report_unknown(where, json_key(member), &known, problems);
+    }
+}
+
 static void find_unknown_fields(const cJSON *job, struct strv *problems)
 {
-    for (size_t i = 0; i < COUNT_OF(OBJECTS); i++) {
-        const cJSON *object = *OBJECTS[i].path ? json_at(job, OBJECTS[i].path) : job;
-        AUTO(strv) struct strv fields = {0};
-
-        strv_split(OBJECTS[i].fields, ' ', &fields);
-        if (!cJSON_IsObject(object))
-            continue;
-        JSON_EACH (member, object) {
-            AUTO(mem)
-            char *where =
-                mem_printf("%s%s%s", OBJECTS[i].path, *OBJECTS[i].path ? "/" : "", json_key(member));
-
-            if (problems->count >= FIELD_PROBLEMS_MAX)
-                return;
-            if (!strv_has(&fields, json_key(member)))
-                report_unknown(where, json_key(member), &fields, problems);
-        }
-    }
+    for (size_t i = 0; i < COUNT_OF(OBJECTS); i++)
+        additions_check_fields(job, OBJECTS[i].path, OBJECTS[i].fields, problems);
 }
 
 static void find_own_resources(const cJSON *container, const char *path, struct strv *problems)

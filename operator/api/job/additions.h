@@ -8,3 +8,5 @@
 
 /* `old` is the version before, with the mistakes that are not reported again; NULL: there is none. */
 void additions_check(const cJSON *old, const cJSON *job, struct strv *problems);
+/* Members of the object at `path`, such as spec/partition, that are none of `fields` ("type gcds"). */
+void additions_check_fields(const cJSON *job, const char *path, const char *fields, struct strv *problems);

@@ -37,7 +37,7 @@ TEST(a_job_gets_the_defaults_of_the_webhooks)
     CHECK_STR_EQ(json_str(doc, "spec/restartPolicy/type", ""), "Never");
     CHECK_STR_EQ(json_str(doc, "spec/cleanPodPolicy", ""), "None");
     CHECK(json_at(doc, "spec/workers/template/spec/hostNetwork") == NULL);
-    CHECK_INT_EQ(notes.count, 1);
+    CHECK_INT_EQ(notes.count, 2); /* hostNetwork, and no image */
     CHECK_INT_EQ(warnings.count, 0);
 }
 
@@ -72,6 +72,23 @@ TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
 #define JOB_OF(instances, more)                                                                              \
     "{\"jobInstances\":" instances ",\"ipusPerJobInstance\":4," more                                         \
     "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"x\"]}]}}}}"
+
+TEST(mistyped_metadata_is_told)
+{
+    struct object object = object_of("{\"jobInstances\":1,\"ipusPerJobInstance\":4,\"workers\":{\"template\":"
+                                     "{\"metadata\":{\"labelz\":{}},"
+                                     "\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"x\"]}]}}}}");
+    AUTO(json) cJSON *doc = object.doc;
+    AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+    json_put_object(json_at_mut(doc, "metadata"), "anotations");
+    json_put_object(json_at_mut(doc, "spec/workers/template"), "sepc");
+    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    CHECK_INT_EQ(problems.count, 3);
+    CHECK_HAS(problems.items[0], "metadata.anotations: Forbidden: unknown field; did you mean annotations?");
+    CHECK_HAS(problems.items[1], "template.sepc: Forbidden: unknown field; did you mean spec?");
+    CHECK_HAS(problems.items[2], "template.metadata.labelz: Forbidden: unknown field; did you mean labels?");
+}
 
 TEST(jobs_that_could_never_end_here_are_rejected)
 {

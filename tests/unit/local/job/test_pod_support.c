@@ -30,9 +30,6 @@ TEST(each_field_is_decided_by_the_longest_path)
         {"{\"containers\":[{" RUNS ",\"env\":[{\"name\":\"A\",\"value\":\"b\"}]}]}", NULL, NULL},
         {"{\"containers\":[{" RUNS ",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"resourceFieldRef\":{}}}]}]}",
          NULL, "containers[0].env[0].valueFrom.resourceFieldRef: not possible without a cluster"},
-        {"{\"containers\":[{" RUNS ",\"image\":\"i\"}]}", "approximated  containers[].image", NULL},
-        {"{\"initContainers\":[{" RUNS ",\"image\":\"i\"}],\"containers\":[{" RUNS "}]}",
-         "approximated  containers[].image", NULL},
         {"{\"containers\":[{" RUNS "}],\"volumes\":[{\"name\":\"v\",\"nfs\":{}}]}", NULL,
          "volumes[0].nfs: not possible"},
         {"{\"containers\":[{" RUNS
@@ -41,7 +38,21 @@ TEST(each_field_is_decided_by_the_longest_path)
         {"{\"containers\":[{" RUNS "}],\"containers[0]\":{\"args\":[]}}", NULL,
          "containers[0]: Forbidden: unknown field"},
         {"{\"containers\":[{" RUNS "}],\"volumes.name\":1}", NULL, "volumes.name: Forbidden: unknown field"},
-        {"{\"containers\":[{" RUNS "}],\"nodeSelektor\":{}}", NULL, "nodeSelektor: Forbidden: unknown field"},
+        {"{\"containers\":[{" RUNS "}],\"nodeSelektor\":{}}", NULL,
+         "nodeSelektor: Forbidden: unknown field; did you mean nodeSelector?"},
+        {"{\"containers\":[{" RUNS "}],\"volumes\":[{\"name\":\"v\",\"emptyDirr\":{}}]}", NULL,
+         "volumes[0].emptyDirr: Forbidden: unknown field; did you mean emptyDir?"},
+        {"{\"containers\":[{" RUNS "}],\"volumes\":[{\"name\":\"v\",\"nsf\":{}}]}", NULL,
+         "volumes[0].nsf: Forbidden: unknown field; did you mean nfs?"},
+        {"{\"containers\":[{" RUNS ",\"env\":[{\"name\":\"A\",\"vale\":\"b\"}]}]}", NULL,
+         "containers[0].env[0].vale: Forbidden: unknown field; did you mean value?"},
+        {"{\"containers\":[{" RUNS ",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldReff\":{}}}]}]}", NULL,
+         "valueFrom.fieldReff: Forbidden: unknown field; did you mean fieldRef?"},
+        {"{\"containers\":[{" RUNS "}],\"volumes\":5}", NULL,
+         "volumes: Invalid value: must be an object or a list"},
+        {"{\"containers\":[{" RUNS ",\"volumeMounts\":[{\"name\":\"v\"},{\"name\":\"w\"}]}],\"volumes\":[{"
+         "\"name\":\"v\"}]}",
+         NULL, "containers[0].volumeMounts[1].name: Not found: \"w\""},
         {"{\"containers\":[{" RUNS "}],\"nodeSelector\":{\"a\":\"b\"}}", "ignored       nodeSelector", NULL},
         {"{\"containers\":[{\"name\":\"a\"}]}", NULL, "containers[0].command: Required value"},
         {"{\"containers\":[{" RUNS ",\"tty\":null}]}", NULL, NULL},
@@ -53,7 +64,7 @@ TEST(each_field_is_decided_by_the_longest_path)
         AUTO(strv) struct strv notes = {0}, problems = {0};
 
         pod_support_check(&job, false, &notes, &problems);
-        CHECK_INT_EQ(notes.count, row->note != NULL);
+        CHECK_INT_EQ(notes.count, (row->note != NULL) + 1); /* there is no image */
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->note)
             CHECK_HAS(notes.items[0], row->note);
@@ -62,7 +73,73 @@ TEST(each_field_is_decided_by_the_longest_path)
         strv_release(&problems);
         problems = (struct strv){0};
         pod_support_check(&job, true, &notes, &problems);
-        CHECK_INT_EQ(problems.count, row->note || row->problem);
+        CHECK_INT_EQ(problems.count, (row->note || row->problem) + 1);
+    }
+}
+
+#define WITH_IMAGE "{" RUNS ",\"image\":\"i\"}"
+
+TEST(an_image_is_not_needed_but_by_a_cluster)
+{
+    static const struct {
+        const char *pod, *launcher, *note, *problem;
+    } rows[] = {
+        {"{\"containers\":[" WITH_IMAGE "]}", "{}", "approximated  containers[].image",
+         ".image: approximated"},
+        {"{\"containers\":[{" RUNS "}]}", "{}", "ignored       containers[].image is missing",
+         "spec.workers.template.spec.containers[0].image: Required value"},
+        {"{\"initContainers\":[{" RUNS "}]}", "{}", "ignored       containers[].image is missing",
+         "initContainers[0].image: Required value"},
+        {"{}", "{\"template\":{\"spec\":{\"containers\":[{" RUNS "}]}}}", NULL, NULL},
+        {"{}", "{\"template\":{\"spec\":{\"initContainers\":[{" RUNS "}]}}}",
+         "ignored       containers[].image is missing",
+         "spec.launcher.template.spec.initContainers[0].image: Required value"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *doc = job_with(row->pod);
+        const struct object job = {.file = &file, .original = doc, .doc = doc};
+        AUTO(strv) struct strv notes = {0}, problems = {0};
+        struct err err;
+
+        json_put_take(json_at_mut(doc, "spec"), "launcher", json_parse(slice_of(row->launcher), &err));
+        pod_support_check(&job, false, &notes, &problems);
+        pod_support_check(&job, true, &notes, &problems);
+        CHECK_INT_EQ(notes.count, row->note != NULL);
+        CHECK_INT_EQ(problems.count, row->problem != NULL);
+        if (row->note) {
+            CHECK_HAS(notes.items[0], row->note);
+            CHECK_HAS(problems.items[0], row->problem);
+        }
+    }
+}
+
+TEST(a_launcher_mounts_volumes_of_its_workers)
+{
+    static const struct {
+        const char *name, *problem;
+    } rows[] = {
+        {"of-workers", NULL},
+        {"own", NULL},
+        {"none", "spec.launcher.template.spec.containers[0].volumeMounts[0].name: Not found: \"none\""}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json)
+        cJSON *doc = job_with("{\"volumes\":[{\"name\":\"of-workers\"}],\"containers\":[{\"name\":\"a\"}]}");
+        const struct object job = {.file = &file, .original = doc, .doc = doc};
+        AUTO(strv) struct strv notes = {0}, problems = {0};
+        AUTO(mem)
+        char *launcher =
+            mem_printf("{\"template\":{\"spec\":{\"volumes\":[{\"name\":\"own\"}],\"containers\":[{"
+                       "\"name\":\"a\",\"volumeMounts\":[{\"name\":\"%s\"}]}]}}}",
+                       row->name);
+        struct err err;
+
+        json_put_take(json_at_mut(doc, "spec"), "launcher", json_parse(slice_of(launcher), &err));
+        pod_support_check(&job, false, &notes, &problems);
+        CHECK_INT_EQ(problems.count, row->problem != NULL);
+        if (row->problem)
+            CHECK_HAS(problems.items[0], row->problem);
     }
 }
 
