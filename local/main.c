@@ -200,9 +200,9 @@ static int start(const struct options *options, const struct strv *files)
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
     for (size_t i = 0; i < files->count; i++)
-        objects_read(&objects, files->items[i], &problems);
+        objects_read(&objects, files->items[i], true, &problems);
     for (size_t i = 0; i < options->with.count; i++)
-        objects_read(&objects, options->with.items[i], &problems);
+        objects_read(&objects, options->with.items[i], false, &problems);
     for (size_t i = 0; i < options->set.count; i++)
         objects_set(&objects, options->set.items[i], &problems);
     for (size_t i = 0; i < options->bind.count; i++)

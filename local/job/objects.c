@@ -47,7 +47,8 @@ static void reject_object(const struct object_file *file, const cJSON *doc, cons
     strv_pushf(problems, "%s: line %u: %s", file->name, yaml_line(&file->doc, doc), what);
 }
 
-static void add_objects(struct objects *objects, const struct object_file *file, struct strv *problems)
+static void add_objects(struct objects *objects, const struct object_file *file, bool may_have_jobs,
+                        struct strv *problems)
 {
     static const char *const kinds[] = {API_KIND, "ConfigMap", "Secret", "PriorityClass"};
 
@@ -66,6 +67,9 @@ static void add_objects(struct objects *objects, const struct object_file *file,
                           "apiVersion must be " API_GROUP_VERSION, problems);
         else if (!json_str(doc, "metadata/name", NULL) && !json_str(doc, "metadata/generateName", NULL))
             reject_object(file, doc, "metadata.name: Required value", problems);
+        else if (str_eq(kind, API_KIND) && !may_have_jobs)
+            reject_object(file, doc, "--with adds no jobs; name this file without --with to run its own",
+                          problems);
         else if (is_known && objects->count < OBJECTS_MAX)
             add_object(objects, file, doc);
         else if (is_known)
@@ -75,7 +79,7 @@ static void add_objects(struct objects *objects, const struct object_file *file,
     }
 }
 
-void objects_read(struct objects *objects, const char *path, struct strv *problems)
+void objects_read(struct objects *objects, const char *path, bool may_have_jobs, struct strv *problems)
 {
     struct object_file *file = NEW(struct object_file);
     bool is_input = str_eq(path, "-");
@@ -89,7 +93,7 @@ void objects_read(struct objects *objects, const char *path, struct strv *proble
         !yaml_parse_stream(str_slice(&text), file->name, &file->doc, &err))
         strv_push(problems, err.msg);
     else
-        add_objects(objects, file, problems);
+        add_objects(objects, file, may_have_jobs, problems);
 }
 
 void objects_release(struct objects *objects)

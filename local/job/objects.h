@@ -26,7 +26,7 @@ struct objects {
 };
 
 /* Reads a file, "-" for standard input. Its mistakes are added to `problems`. */
-void objects_read(struct objects *objects, const char *path, struct strv *problems);
+void objects_read(struct objects *objects, const char *path, bool may_have_jobs, struct strv *problems);
 /* "spec.jobInstances=2" in every IPUJob: JSON, or text if it is not JSON. */
 void objects_set(struct objects *objects, const char *assignment, struct strv *problems);
 bool object_is_kind(const struct object *object, const char *kind);

@@ -14,7 +14,7 @@ static void read(struct objects *objects, const char *text, struct strv *problem
     struct err err;
 
     CHECK_OK(file_write(path, 0600, slice_of(text), &err), err);
-    objects_read(objects, path, problems);
+    objects_read(objects, path, true, problems);
 }
 
 TEST(a_problem_is_told_with_the_line_of_its_field)
@@ -40,6 +40,20 @@ TEST(a_problem_is_told_with_the_line_of_its_field)
         CHECK_HAS(told.items[0], row->line);
         CHECK_HAS(told.items[0], row->problem);
     }
+}
+
+TEST(jobs_are_read_only_from_files_that_are_run)
+{
+    AUTO(mem) char *path = mem_printf("%s/with.yaml", check_tmpdir());
+    AUTO(objects) struct objects objects = {0};
+    AUTO(strv) struct strv problems = {0};
+    struct err err;
+
+    CHECK_OK(file_write(path, 0600, slice_of(TEXT), &err), err);
+    objects_read(&objects, path, false, &problems);
+    CHECK_INT_EQ(objects.count, 1);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "with.yaml: line 5: --with adds no jobs");
 }
 
 TEST(an_object_is_found_in_its_namespace)
