@@ -11,6 +11,7 @@
 enum { MAX_DEPTH = 64, MAX_NODES = 200 * 1000 };
 
 #define YAML_MAX_BYTES ((size_t)4 * 1024 * 1024)
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
 
 /* Sorted by node address after parsing, for look-ups. */
 struct yaml_line {
@@ -300,6 +301,10 @@ static bool parse(struct slice text, const char *name, bool is_stream, struct ya
     if (!yaml_parser_initialize(&r.parser))
         return err_set(err, ERR_INTERNAL, "%s: out of memory", name);
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    /* With an encoding given, libyaml takes a byte order mark for text. */
+    if (text.len >= sizeof BYTE_ORDER_MARK - 1 &&
+        memcmp(text.ptr, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1) == 0)
+        text = (struct slice){text.ptr + sizeof BYTE_ORDER_MARK - 1, text.len - (sizeof BYTE_ORDER_MARK - 1)};
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text.ptr, text.len);
     r.lines = NEW(struct yaml_lines);
     if (is_stream) {

@@ -19,6 +19,7 @@ TEST(values_of_the_core_schema)
         {"---\na: b\n...\n", "{\"a\":\"b\"}"},
         {"{\"json\": [1, {\"is\": null}]}", "{\"json\":[1,{\"is\":null}]}"},
         {"just text", "\"just text\""},
+        {"\xEF\xBB\xBF# of an editor\na: 1\n", "{\"a\":1}"}, /* a byte order mark */
     };
 
     CHECK_ROWS (row, rows) {
