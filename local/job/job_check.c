@@ -122,6 +122,24 @@ static void check_name(const struct objects *objects, const struct object *objec
         object_add_problem(object, "metadata.name: Duplicate value: another object has this name", problems);
 }
 
+/* Without a job, the kind of an object is probably a mistyped one. */
+static void tell_unused(const struct object *object, bool is_problem, struct strv *notes,
+                        struct strv *problems)
+{
+    const char *kind = json_str(object->original, "kind", "");
+    AUTO(mem) char *what = mem_printf("%s %s", kind, json_str(object->original, "metadata/name", ""));
+    AUTO(mem) char *line = pod_support_line(SUPPORT_IGNORED, what, "there is no cluster");
+    AUTO(mem)
+    char *problem = mem_printf("kind: Unsupported value: \"%.80s\": supported values: \"" API_KIND
+                               "\", \"ConfigMap\", \"Secret\", \"PriorityClass\"",
+                               kind);
+
+    if (is_problem)
+        object_add_problem(object, problem, problems);
+    else
+        strv_push(notes, line);
+}
+
 void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struct strv *notes,
                    struct strv *warnings, struct strv *problems)
 {
@@ -137,12 +155,8 @@ void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struc
             continue;
         check_job(object, objects, is_strict, ipus, notes, warnings, problems);
     }
-    for (size_t i = 0; i < objects->unused.count; i++) {
-        AUTO(mem)
-        char *line = pod_support_line(SUPPORT_IGNORED, objects->unused.items[i], "there is no cluster");
-
-        strv_push(is_strict ? problems : notes, line);
-    }
+    for (size_t i = 0; i < objects->unused_count; i++)
+        tell_unused(&objects->unused[i], is_strict || jobs == 0, notes, problems);
     if (jobs == 0 && problems->count == 0)
         strv_push(problems, "there is no IPUJob in the files");
 }

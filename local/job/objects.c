@@ -41,6 +41,12 @@ static void add_object(struct objects *objects, const struct object_file *file, 
         json_put_str(metadata, "namespace", "default");
 }
 
+static void add_unused(struct objects *objects, const struct object_file *file, const cJSON *doc)
+{
+    objects->unused = mem_grow(objects->unused, objects->unused_count + 1, sizeof(*objects->unused));
+    objects->unused[objects->unused_count++] = (struct object){.file = file, .original = doc};
+}
+
 static void reject_object(const struct object_file *file, const cJSON *doc, const char *what,
                           struct strv *problems)
 {
@@ -75,7 +81,7 @@ static void add_objects(struct objects *objects, const struct object_file *file,
         else if (is_known)
             reject_object(file, doc, "too many objects", problems);
         else
-            strv_pushf(&objects->unused, "%s %s", kind, json_str(doc, "metadata/name", ""));
+            add_unused(objects, file, doc);
     }
 }
 
@@ -98,15 +104,17 @@ void objects_read(struct objects *objects, const char *path, bool may_have_jobs,
 
 void objects_release(struct objects *objects)
 {
-    for (size_t i = 0; i < objects->count; i++)
+    for (size_t i = 0; i < objects->count; i++) {
         cJSON_Delete(objects->items[i].doc);
+        strv_release(&objects->items[i].set);
+    }
     for (size_t i = 0; i < objects->file_count; i++) {
         yaml_release(&objects->files[i]->doc);
         mem_free(objects->files[i]->name);
         mem_free(objects->files[i]);
     }
-    strv_release(&objects->unused);
     mem_free(objects->items);
+    mem_free(objects->unused);
     mem_free(objects->files);
     *objects = (struct objects){0};
 }
@@ -162,16 +170,32 @@ static const cJSON *find_node(const cJSON *root, const char *path)
     return node;
 }
 
+/* The last option that has set this field, or one that it is in. */
+static const char *option_of(const struct object *object, const char *path)
+{
+    for (size_t i = object->set.count; i-- > 0;) {
+        size_t len = strcspn(object->set.items[i], "=");
+
+        if (strncmp(object->set.items[i], path, len) == 0 && strchr(".[", path[len]))
+            return object->set.items[i];
+    }
+    return NULL;
+}
+
 void object_add_problem(const struct object *object, const char *problem, struct strv *problems)
 {
-    const char *colon = strstr(problem, ": ");
+    const char *colon = strstr(problem, ": "), *option;
     AUTO(mem) char *path = NULL;
 
     if (problems->count >= FIELD_PROBLEMS_MAX)
         return;
     path = mem_strndup(problem, colon ? (size_t)(colon - problem) : 0);
-    strv_pushf(problems, "%s: line %u: %s", object->file->name,
-               yaml_line(&object->file->doc, find_node(object->original, path)), problem);
+    option = option_of(object, path);
+    if (option)
+        strv_pushf(problems, "%s: --set %s: %s", object->file->name, option, problem);
+    else
+        strv_pushf(problems, "%s: line %u: %s", object->file->name,
+                   yaml_line(&object->file->doc, find_node(object->original, path)), problem);
 }
 
 /* ---- options ---- */
@@ -237,7 +261,14 @@ void objects_set(struct objects *objects, const char *assignment, struct strv *p
         strv_pushf(problems, "--set %s: must be spec.FIELD=VALUE", assignment);
         return;
     }
-    for (size_t i = 0; i < objects->count; i++)
-        if (object_is_kind(&objects->items[i], API_KIND) && !set_at(objects->items[i].doc, path, equals + 1))
+    for (size_t i = 0; i < objects->count; i++) {
+        struct object *object = &objects->items[i];
+
+        if (!object_is_kind(object, API_KIND))
+            continue;
+        if (set_at(object->doc, path, equals + 1))
+            strv_push(&object->set, assignment);
+        else
             strv_pushf(problems, "--set %s: there is no such field", assignment);
+    }
 }

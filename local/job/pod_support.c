@@ -179,9 +179,10 @@ static void report(const struct check *check, const char *path, const char *what
 static void note(const struct check *check, const struct pod_support_row *row, const char *path)
 {
     AUTO(mem) char *line = pod_support_line(row->how, row->path, row->why);
+    AUTO(mem) char *problem = mem_printf("%s; %s", pod_support_name(row->how), row->why);
 
     if (check->is_strict)
-        report(check, path, line);
+        report(check, path, problem);
     else if (!strv_has(check->notes, line))
         strv_push(check->notes, line);
 }

@@ -46,6 +46,7 @@ def test_every_mistake_is_told_at_once_with_its_line(run):
 @pytest.mark.parametrize("text, told", [
     ("a: [", "line 2"),
     ("kind: IPUJob\n", "apiVersion must be graphcore.ai/v1alpha1"),
+    ("\ufeffmetadata: {name: x}\nkind: IPUjob\n", 'line 2: kind: Unsupported value: "IPUjob"'),
     ("kind: ConfigMap\nmetadata: {name: x}\n", "there is no IPUJob in the files"),
     ("- just a list\n", "not a Kubernetes object"),
     ("a: &a [x, x]\nb: [*a, *a]\n", "anchors are not supported"),
@@ -99,6 +100,7 @@ def test_what_differs_is_told_once_and_rejected_by_strict(run):
 
 @pytest.mark.parametrize("options, told", [
     (["--set", "metadata.name=x"], "--set metadata.name=x: must be spec.FIELD=VALUE"),
+    (["--set", "spec.jobInstances=-1"], "in-1.yaml: --set spec.jobInstances=-1: spec.jobInstances: Invalid value"),
     (["--bind", "x"], "--bind x: must be SOURCE:PATH"),
     (["--bind", "/none/at/all:/x"], "cannot find /none/at/all"),
     (["--ipus", "65"], "--ipus must be a multiple of 4, and above 64 a multiple of 64, got 65"),

@@ -115,6 +115,29 @@ TEST(jobs_that_could_never_end_here_are_rejected)
     }
 }
 
+TEST(an_object_of_another_kind_is_a_mistake_without_a_job_and_with_strict)
+{
+    struct err err;
+    AUTO(json)
+    cJSON *other_doc = json_parse(slice_of("{\"kind\":\"IPUjob\",\"metadata\":{\"name\":\"x\"}}"), &err);
+    struct object job = object_of(SPEC("4")), other = {.file = &file, .original = other_doc};
+    AUTO(json) cJSON *doc = job.doc;
+
+    for (int row = 0; row < 3; row++) {
+        const bool has_job = row > 0, is_strict = row > 1;
+        struct objects objects = {.items = &job, .count = has_job, .unused = &other, .unused_count = 1};
+        AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+        job_check_all(&objects, is_strict, 64, &notes, &warnings, &problems);
+        CHECK(strv_has(&notes, "ignored       IPUjob x                           there is no cluster") ==
+              (has_job && !is_strict));
+        CHECK((problems.count > 0) == (!has_job || is_strict));
+        if (problems.count)
+            CHECK_HAS(problems.items[problems.count - 1],
+                      "f: line 0: kind: Unsupported value: \"IPUjob\": supported values: \"IPUJob\"");
+    }
+}
+
 TEST(files_without_a_job_are_a_mistake)
 {
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};

@@ -94,6 +94,33 @@ TEST(values_are_set_in_jobs_alone)
     CHECK_INT_EQ(problems.count, 0);
 }
 
+TEST(a_problem_of_a_value_that_was_set_names_the_option)
+{
+    static const struct {
+        const char *problem, *place;
+    } rows[] = {
+        {"spec.a: wrong", "file.yaml: --set spec.a={}: spec.a: wrong"},
+        {"spec.a.b: wrong", "file.yaml: --set spec.a={}: spec.a.b: wrong"},
+        {"spec.list[0].a: wrong", "file.yaml: --set spec.list[0].a=2: spec.list[0].a: wrong"},
+        {"spec.list[0]: wrong", "file.yaml: line 11: "},
+        {"spec.ab: wrong", "file.yaml: line 10: "},
+    };
+    AUTO(objects) struct objects objects = {0};
+    AUTO(strv) struct strv problems = {0};
+
+    read(&objects, TEXT, &problems);
+    objects_set(&objects, "spec.a=1", &problems);
+    objects_set(&objects, "spec.a={}", &problems);
+    objects_set(&objects, "spec.list[0].a=2", &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    CHECK_ROWS (row, rows) {
+        AUTO(strv) struct strv told = {0};
+
+        object_add_problem(&objects.items[1], row->problem, &told);
+        CHECK_HAS(told.items[0], row->place);
+    }
+}
+
 TEST(places_that_are_not_there_are_not_set)
 {
     static const char *const rows[] = {

@@ -85,7 +85,7 @@ TEST(an_image_is_not_needed_but_by_a_cluster)
         const char *pod, *launcher, *note, *problem;
     } rows[] = {
         {"{\"containers\":[" WITH_IMAGE "]}", "{}", "approximated  containers[].image",
-         ".image: approximated"},
+         "containers[0].image: approximated; the programs"},
         {"{\"containers\":[{" RUNS "}]}", "{}", "ignored       containers[].image is missing",
          "spec.workers.template.spec.containers[0].image: Required value"},
         {"{\"initContainers\":[{" RUNS "}]}", "{}", "ignored       containers[].image is missing",
