@@ -104,7 +104,6 @@ TEST(jobs_that_could_never_end_here_are_rejected)
 
     CHECK_ROWS (row, rows) {
         struct object object = object_of(row->spec);
-        AUTO(json) cJSON *doc = object.doc;
         AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
         job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings,
@@ -112,6 +111,7 @@ TEST(jobs_that_could_never_end_here_are_rejected)
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
+        cJSON_Delete(object.doc);
     }
 }
 
@@ -121,7 +121,6 @@ TEST(an_object_of_another_kind_is_a_mistake_without_a_job_and_with_strict)
     AUTO(json)
     cJSON *other_doc = json_parse(slice_of("{\"kind\":\"IPUjob\",\"metadata\":{\"name\":\"x\"}}"), &err);
     struct object job = object_of(SPEC("4")), other = {.file = &file, .original = other_doc};
-    AUTO(json) cJSON *doc = job.doc;
 
     for (int row = 0; row < 3; row++) {
         const bool has_job = row > 0, is_strict = row > 1;
@@ -136,6 +135,7 @@ TEST(an_object_of_another_kind_is_a_mistake_without_a_job_and_with_strict)
             CHECK_HAS(problems.items[problems.count - 1],
                       "f: line 0: kind: Unsupported value: \"IPUjob\": supported values: \"IPUJob\"");
     }
+    cJSON_Delete(job.doc);
 }
 
 TEST(files_without_a_job_are_a_mistake)

@@ -44,7 +44,6 @@ TEST(what_no_file_has_is_told_unless_it_is_optional)
     };
     struct object map = object_of("{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\"namespace\":"
                                   "\"default\"},\"data\":{\"a..b\":\"1\"}}");
-    AUTO(json) cJSON *map_doc = map.doc;
 
     CHECK_ROWS (row, rows) {
         AUTO(mem)
@@ -52,14 +51,15 @@ TEST(what_no_file_has_is_told_unless_it_is_optional)
                                 "\"workers\":{\"template\":{\"spec\":{%s}}}}}",
                                 row->pod);
         struct object job = object_of(text);
-        AUTO(json) cJSON *doc = job.doc;
         AUTO(strv) struct strv problems = {0};
 
         references_check(&job, &(struct objects){.items = &map, .count = 1}, &problems);
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
+        cJSON_Delete(job.doc);
     }
+    cJSON_Delete(map.doc);
 }
 
 TEST(values_that_no_cluster_would_store_are_told)
@@ -86,12 +86,12 @@ TEST(values_that_no_cluster_would_store_are_told)
 
     CHECK_ROWS (row, rows) {
         struct object object = object_of(row->object);
-        AUTO(json) cJSON *doc = object.doc;
         AUTO(strv) struct strv problems = {0};
 
         references_check_values(&object, &problems);
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
+        cJSON_Delete(object.doc);
     }
 }
