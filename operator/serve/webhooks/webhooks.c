@@ -15,7 +15,25 @@
 #define VALIDATE "/validate-graphcore-ai-v1alpha1-ipujob"
 #define CONTENT_TYPE "application/json"
 
-enum { DRY_RUN_TIMEOUT_MS = 1000, BAD_REQUEST = 400, INVALID = 422 };
+enum {
+    REVIEW_TIMEOUT_MS = 1000,
+    DRY_RUNS_MAX = 4,           /* of all reviews: anyone who reaches the port can cause them */
+    DRY_RUN_TIMEOUT_MS = 10000, /* an API server without time still works on it after the review's end */
+    WARNING_INTERVAL_MS = 60000,
+    /* Half of all. An API server keeps some 25 idle connections, and those in use are not closed. */
+    CONNECTIONS_PER_PEER = 128,
+    BAD_REQUEST = 400,
+    INVALID = 422
+};
+
+/* The place of a dry run that the API server works on. It stays taken until the response, although its review
+ * may end before. */
+struct dry_run_slot {
+    struct webhooks *webhooks;
+    struct kube_call *call;  /* NULL: free */
+    struct dry_run *dry_run; /* NULL: its review has ended */
+    int64_t deadline_ms;     /* of that review */
+};
 
 struct webhooks {
     struct kube *kube;
@@ -29,6 +47,8 @@ struct webhooks {
     void *ctx;
     struct pending_review *reviews;
     size_t cost_bytes; /* of all of them */
+    struct dry_run_slot slots[DRY_RUNS_MAX];
+    int64_t next_warning_ms; /* about jobs that are admitted without a dry run */
     struct webhooks_counters counters;
 };
 
@@ -37,7 +57,8 @@ struct dry_run {
     struct pending_review *review;
     cJSON *template, *rejections; /* of this one: Statuses in their order; both NULL: nothing to ask */
     cJSON *readable;              /* the template without mistyped values; NULL: not needed yet */
-    struct kube_call *call;
+    const char *field_validation; /* how to ask next; NULL: finished */
+    struct dry_run_slot *slot;    /* NULL: waits for one, or finished */
 };
 
 /* A request, during the dry runs of its templates, which run in parallel. */
@@ -49,6 +70,7 @@ struct pending_review {
     struct admission admission;
     struct strv problems;
     struct dry_run dry_runs[ADMISSION_PODS];
+    struct loop_timer timer;
     int64_t deadline_ms;
     int64_t begun_us;
 };
@@ -58,8 +80,10 @@ static void review_free(struct pending_review *review)
     *review->link = review->next;
     if (review->next)
         review->next->link = review->link;
+    loop_timer_stop(&review->timer);
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
-        kube_cancel(review->dry_runs[i].call);
+        if (review->dry_runs[i].slot)
+            review->dry_runs[i].slot->dry_run = NULL;
         cJSON_Delete(review->dry_runs[i].template);
         cJSON_Delete(review->dry_runs[i].readable);
         cJSON_Delete(review->dry_runs[i].rejections);
@@ -83,7 +107,7 @@ static struct pending_review *review_new_take(struct webhooks *webhooks, enum we
     *admission = (struct admission){0};
     webhooks->cost_bytes += review->admission.cost_bytes;
     review->begun_us = loop_clock_us();
-    review->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + DRY_RUN_TIMEOUT_MS;
+    review->deadline_ms = loop_now_ms(kube_loop(webhooks->kube)) + REVIEW_TIMEOUT_MS;
     review->next = webhooks->reviews;
     review->link = &webhooks->reviews;
     if (review->next)
@@ -134,12 +158,8 @@ static void reply(struct pending_review *review)
 
 /* ---- dry runs ---- */
 
-static void reply_when_reviewed(struct pending_review *review)
+static void reply_with_rejections(struct pending_review *review)
 {
-    for (size_t i = 0; i < ADMISSION_PODS; i++) {
-        if (review->dry_runs[i].call)
-            return;
-    }
     for (size_t i = 0; i < ADMISSION_PODS; i++) {
         JSON_EACH (status, review->dry_runs[i].rejections)
             admission_add_rejection(&review->admission, (enum admission_pods)i, review->dry_runs[i].template,
@@ -148,55 +168,134 @@ static void reply_when_reviewed(struct pending_review *review)
     reply(review);
 }
 
-static void send_dry_run(struct dry_run *dry_run, const char *field_validation);
-
-static void log_unreviewed(const struct pending_review *review, const struct err *why)
+static void reply_when_reviewed(struct pending_review *review)
 {
-    AUTO(mem) char *job = admission_job(&review->admission);
-
-    log_warn("cannot validate the job's pods with the API server, admitting the job anyway", KV("job", job),
-             KV("cause", why->msg));
+    for (size_t i = 0; i < ADMISSION_PODS; i++) {
+        if (review->dry_runs[i].field_validation)
+            return;
+    }
+    reply_with_rejections(review);
 }
 
-static void on_answer(void *ctx, struct kube_response *res)
+/* A warning a minute: a flood of jobs must not fill the log. */
+static void log_unreviewed(const struct pending_review *review, const char *cause)
 {
-    struct dry_run *dry_run = ctx;
+    struct webhooks *webhooks = review->webhooks;
+    int64_t now_ms = loop_now_ms(kube_loop(webhooks->kube));
+    AUTO(mem) char *job = admission_job(&review->admission);
+
+    if (now_ms < webhooks->next_warning_ms) {
+        log_debug("cannot validate the job's pods with the API server, admitting the job anyway",
+                  KV("job", job), KV("cause", cause));
+        return;
+    }
+    webhooks->next_warning_ms = now_ms + WARNING_INTERVAL_MS;
+    log_warn("cannot validate the job's pods with the API server, admitting the job anyway", KV("job", job),
+             KV("cause", cause));
+}
+
+static void on_deadline(struct loop_timer *timer)
+{
+    struct pending_review *review = CONTAINER_OF(timer, struct pending_review, timer);
+
+    log_unreviewed(review, "no response within a second");
+    reply_with_rejections(review);
+}
+
+/* NULL, too, while one is overdue: more would only delay an API server that has no time. */
+static struct dry_run_slot *find_free_slot(struct webhooks *webhooks)
+{
+    int64_t now_ms = loop_now_ms(kube_loop(webhooks->kube));
+    struct dry_run_slot *ret = NULL;
+
+    for (size_t i = 0; i < DRY_RUNS_MAX; i++) {
+        struct dry_run_slot *slot = &webhooks->slots[i];
+
+        if (!slot->call)
+            ret = slot;
+        else if (now_ms >= slot->deadline_ms)
+            return NULL;
+    }
+    return ret;
+}
+
+/* Of the oldest review: the last in the list. */
+static struct dry_run *find_waiting(const struct webhooks *webhooks)
+{
+    struct dry_run *ret = NULL;
+
+    for (struct pending_review *review = webhooks->reviews; review; review = review->next) {
+        for (size_t i = ADMISSION_PODS; i-- > 0;) {
+            if (review->dry_runs[i].field_validation && !review->dry_runs[i].slot)
+                ret = &review->dry_runs[i];
+        }
+    }
+    return ret;
+}
+
+static void on_answer(void *ctx, struct kube_response *res);
+
+static void send_dry_run(struct dry_run_slot *slot, struct dry_run *dry_run)
+{
+    const struct pending_review *review = dry_run->review;
+    const char *const query[] = {"dryRun", "All", "fieldValidation", dry_run->field_validation, NULL};
+
+    dry_run->slot = slot;
+    slot->webhooks = review->webhooks;
+    slot->dry_run = dry_run;
+    slot->deadline_ms = review->deadline_ms;
+    slot->call =
+        kube_send(review->webhooks->kube,
+                  &(struct kube_request){.method = "POST",
+                                         .resource = &KUBE_POD_TEMPLATES,
+                                         .ns = review->admission.ns,
+                                         .query = query,
+                                         .body = dry_run->readable ? dry_run->readable : dry_run->template,
+                                         .timeout_ms = DRY_RUN_TIMEOUT_MS},
+                  on_answer, slot);
+}
+
+static void send_waiting(struct webhooks *webhooks)
+{
+    struct dry_run_slot *slot;
+    struct dry_run *dry_run;
+
+    while ((slot = find_free_slot(webhooks)) && (dry_run = find_waiting(webhooks)))
+        send_dry_run(slot, dry_run);
+}
+
+static void take_answer(struct dry_run *dry_run, const struct kube_response *res)
+{
     bool rejected = res->body && (res->http_status == BAD_REQUEST || res->http_status == INVALID);
     cJSON *mistyped;
 
-    dry_run->call = NULL;
+    dry_run->slot = NULL;
+    dry_run->field_validation = NULL;
     if (rejected && !dry_run->readable)
         dry_run->readable = json_dup(dry_run->template);
     mistyped = rejected ? type_errors_remove(dry_run->readable, res->body) : NULL;
     if (rejected)
         json_push_take(dry_run->rejections, mistyped ? mistyped : json_dup(res->body));
     else if (res->err.kind != ERR_NONE)
-        log_unreviewed(dry_run->review, &res->err);
+        log_unreviewed(dry_run->review, res->err.msg);
     /* Run again to find further errors. */
     if (mistyped)
-        send_dry_run(dry_run, "Strict");
+        dry_run->field_validation = "Strict";
     else if (rejected && admission_is_about_unknown_fields(res->body))
-        send_dry_run(dry_run, "Ignore");
-    else
-        reply_when_reviewed(dry_run->review);
+        dry_run->field_validation = "Ignore";
 }
 
-static void send_dry_run(struct dry_run *dry_run, const char *field_validation)
+static void on_answer(void *ctx, struct kube_response *res)
 {
-    const struct pending_review *review = dry_run->review;
-    struct kube *kube = review->webhooks->kube;
-    const char *const query[] = {"dryRun", "All", "fieldValidation", field_validation, NULL};
-    int64_t left_ms = review->deadline_ms - loop_now_ms(kube_loop(kube));
+    struct dry_run_slot *slot = ctx;
+    struct pending_review *review = slot->dry_run ? slot->dry_run->review : NULL;
 
-    dry_run->call =
-        kube_send(kube,
-                  &(struct kube_request){.method = "POST",
-                                         .resource = &KUBE_POD_TEMPLATES,
-                                         .ns = review->admission.ns,
-                                         .query = query,
-                                         .body = dry_run->readable ? dry_run->readable : dry_run->template,
-                                         .timeout_ms = left_ms > 1 ? left_ms : 1},
-                  on_answer, dry_run);
+    slot->call = NULL;
+    if (review)
+        take_answer(slot->dry_run, res);
+    send_waiting(slot->webhooks);
+    if (review)
+        reply_when_reviewed(review);
 }
 
 static void start_dry_runs(struct pending_review *review)
@@ -209,8 +308,10 @@ static void start_dry_runs(struct pending_review *review)
         if (!dry_run->template)
             continue;
         dry_run->rejections = json_array();
-        send_dry_run(dry_run, "Strict");
+        dry_run->field_validation = "Strict";
     }
+    loop_timer_start(kube_loop(review->webhooks->kube), &review->timer, REVIEW_TIMEOUT_MS, on_deadline);
+    send_waiting(review->webhooks);
 }
 
 static void check_queue(struct pending_review *review)
@@ -310,6 +411,7 @@ static struct http_server *open_server(struct webhooks *webhooks, const struct w
     return http_server_new(kube_loop(webhooks->kube),
                            &(struct http_server_options){.port = options->port,
                                                          .routes = webhooks->routes,
+                                                         .connections_per_peer = CONNECTIONS_PER_PEER,
                                                          .tls = &(struct http_server_tls){own.cert, own.key}},
                            err);
 }
@@ -357,6 +459,8 @@ void webhooks_free(struct webhooks *webhooks)
         return;
     cert_rotator_free(webhooks->cert_rotator);
     http_server_free(webhooks->http_server); /* and with it every pending review */
+    for (size_t i = 0; i < DRY_RUNS_MAX; i++)
+        kube_cancel(webhooks->slots[i].call);
     mem_free(webhooks);
 }
 

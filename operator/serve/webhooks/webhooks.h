@@ -1,7 +1,7 @@
 /* The admission webhooks' server, at the original's two paths, over TLS. It decides nothing: admission.h
- * makes the responses. It dry-runs changed pod templates on the API server, and allows the request if that
- * does not respond within a second: a webhook must not block users. The mutating webhook does so only for a
- * job that it rejects anyway, so that its answer has the mistakes of the templates too. */
+ * makes the responses. It dry-runs changed pod templates on the API server, a few at a time, and allows the
+ * request if that does not respond within a second: a webhook must not block users. The mutating webhook does
+ * so only for a job that it rejects anyway, so that its answer has the mistakes of the templates too. */
 #pragma once
 
 #include <stdbool.h>

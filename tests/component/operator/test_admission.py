@@ -41,7 +41,7 @@ class Webhooks:
 
     @staticmethod
     def flags(port):
-        return "--admission", NAME, "--admission-hosts", "localhost", "--admission-port", port
+        return "--admission", NAME, "--admission-hosts", "localhost", "--admission-port", port, "--log-level", "debug"  # see well_judged
 
     def remove(self):
         """The operator first: it must not ask for what it no longer may."""
@@ -376,7 +376,7 @@ def test_a_changed_ca_is_put_right(webhooks):
 def test_a_standby_answers_with_the_same_certificate(webhooks, tmp_path):
     port = free_port()
     first = webhooks.world.operator
-    standby = Operator(tmp_path, *first.flags[:-6], *Webhooks.flags(port), "--pod-name", "standby").start()
+    standby = Operator(tmp_path, *first.flags[:-len(Webhooks.flags(port))], *Webhooks.flags(port), "--pod-name", "standby").start()
     try:
         until(lambda: standby.health("/readyz") == 200, "the standby is ready", tell=standby.tail)
         assert "leading" not in standby.log()

@@ -21,7 +21,7 @@ def webhooks(world, vipu):
 def test_a_size_that_no_controller_could_serve_is_warned_of_by_every_replica(webhooks, tmp_path):
     port, folder = free_port(), tmp_path / "standby"  # the leader has its own
     folder.mkdir()
-    standby = Operator(folder, *webhooks.world.operator.flags[:-6], *Webhooks.flags(port), "--pod-name", "standby").start()
+    standby = Operator(folder, *webhooks.world.operator.flags[:-len(Webhooks.flags(port))], *Webhooks.flags(port), "--pod-name", "standby").start()
     try:
         until(lambda: standby.health("/readyz") == 200, "the standby is ready", tell=standby.tail)
         for asked in (webhooks.port, port):

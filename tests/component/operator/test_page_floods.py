@@ -6,20 +6,24 @@ import json
 import re
 import socket
 import ssl
+import threading
 import time
 import urllib.request
 
 import operator_program
 import pytest
-from test_admission import VALIDATE, Webhooks, job
+from test_admission import CANNOT_SAY, VALIDATE, Webhooks, job
 from waiting import DEADLINE_S, until
+from world import pod_template
 
 PARTITIONS = 600
 LONG_NAME = "x" * 200  # so that a page is larger than what the system sends ahead of its reader
 POD_OF_1024 = "create-ms: 0\nclusters: [{id: cl1, ipulink-domains: 16}]\n"
 PAGE_ITEMS = 500  # PAGE_ITEMS_MAX of operator/api/page.h
 CONNECTIONS_PER_PEER = 16  # PAGES_CONNECTIONS_PER_PEER of operator/serve/pages/pages.h
+WEBHOOK_CONNECTIONS_PER_PEER = 128  # CONNECTIONS_PER_PEER of operator/serve/webhooks/webhooks.c
 CONNECTIONS = 240
+DRY_RUNS = 4  # DRY_RUNS_MAX of operator/serve/webhooks/webhooks.c
 BOUND_BYTES = 64 << 20  # docs/security.md says so
 PROMPT_S = 1
 
@@ -148,12 +152,41 @@ def test_a_flood_of_the_webhooks_costs_little(world, vipu):
         def others_are_served():
             return is_prompt(lambda: operator.health("/healthz")) and is_prompt(lambda: webhooks.verdict(job()))
 
-        with flood(address, [large[:-1]] * 16 + [b""] * CONNECTIONS, context):
+        with flood(address, [large[:-1]] * 16 + [b""] * CONNECTIONS, context) as sockets:
             until(others_are_served, "others are served", tell=operator.tail)
+            until(lambda: sum(map(is_open, sockets)) <= WEBHOOK_CONNECTIONS_PER_PEER, "one peer has half", tell=operator.tail)
         with flood(address, [large] * 16, context) as sockets:
             assert {status_of(one) for one in sockets} <= {200, 429, None}
             until(others_are_served, "others are served", tell=operator.tail)
         print("figure: MiB of the operator in a flood of its webhooks:", (peak_bytes(operator) - idle) >> 20)
         assert peak_bytes(operator) - idle < BOUND_BYTES
     finally:
+        webhooks.remove()
+
+
+def test_a_flood_of_the_webhooks_costs_the_api_server_little(world):
+    """One that has no time: whatever arrives, it gets a few dry runs, and no more until it has answered them."""
+    api, answer = world.make_api_proxy(), threading.Event()
+    arrived = []
+
+    def before(seen):
+        if "/podtemplates" in seen.path and not answer.is_set():
+            arrived.append(seen)
+            answer.wait(DEADLINE_S)
+        return True
+
+    webhooks = Webhooks(world, proxy=api)
+    wrong = job(template=pod_template({"name": "train"}))
+    try:
+        api.before = before
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            for _ in range(3):
+                assert all(verdict["allowed"] for verdict in pool.map(webhooks.verdict, [wrong] * 16))
+        assert 0 < len(arrived) <= DRY_RUNS
+        warnings = [line for line in world.operator.log().splitlines() if CANNOT_SAY in line and line.startswith("warn")]
+        assert 0 < len(warnings) <= 2, "one a minute"
+        answer.set()
+        until(lambda: not webhooks.verdict(wrong)["allowed"], "pods are judged again", tell=world.operator.tail)
+    finally:
+        answer.set()
         webhooks.remove()

@@ -79,7 +79,7 @@ def test_every_replica_rejects_more_instances_than_may_wait(webhooks, tmp_path):
     world.job("first", ipusPerJobInstance="64").run_pods(1)
     world.job("waits", ipusPerJobInstance="64", jobInstances=8).wait("Pending", "InsufficientIPUs")
     folder.mkdir()
-    standby = Operator(folder, *world.operator.flags[:-10], *Webhooks.flags(port), *LIMITS, "--pod-name", "standby").start()
+    standby = Operator(folder, *world.operator.flags[:-len((*Webhooks.flags(port), *LIMITS))], *Webhooks.flags(port), *LIMITS, "--pod-name", "standby").start()
     try:
         until(lambda: standby.health("/readyz") == 200, "the standby is ready", tell=standby.tail)
         for asked in (webhooks.port, port):
