@@ -5,8 +5,8 @@
 #include "base/core/suggest.h"
 #include "operator/api/job/field.h"
 
-/* The domain of the operator's names. IPUs are no resource of a node: a pod that requests one would stay
- * pending forever. The device plugin for PCIe cards has a domain of its own. */
+/* The domain of the operator's names, on its pods too. IPUs are no resource of a node: a pod that requests
+ * one would stay pending forever. The device plugin for PCIe cards has a domain of its own. */
 #define OWN_DOMAIN "graphcore.ai/"
 
 /* The objects of a job, and their fields. Unknown fields in a pod template are reported by the dry run. */
@@ -65,20 +65,39 @@ static void find_unknown_fields(const cJSON *job, struct strv *problems)
         additions_check_fields(job, OBJECTS[i].path, OBJECTS[i].fields, problems);
 }
 
+static void find_own_keys(const cJSON *object, const char *path, const char *why, struct strv *problems)
+{
+    JSON_EACH (member, object) {
+        AUTO(mem) char *where = mem_printf("%s[%s]", path, json_key(member));
+
+        if (json_key(member) && str_has_prefix(json_key(member), OWN_DOMAIN))
+            field_forbidden(problems, where, why);
+    }
+}
+
 static void find_own_resources(const cJSON *container, const char *path, struct strv *problems)
 {
     static const char *const lists[] = {"resources/limits", "resources/requests"};
 
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        JSON_EACH (member, json_at(container, lists[i])) {
-            AUTO(mem) char *where = mem_printf("%s/%s[%s]", path, lists[i], json_key(member));
+        AUTO(mem) char *where = mem_printf("%s/%s", path, lists[i]);
 
-            if (json_key(member) && str_has_prefix(json_key(member), OWN_DOMAIN))
-                field_forbidden(
-                    problems, where,
-                    "no node has this resource; remove it, spec.ipusPerJobInstance requests IPUs");
-        }
+        find_own_keys(json_at(container, lists[i]), where,
+                      "no node has this resource; remove it, spec.ipusPerJobInstance requests IPUs",
+                      problems);
     }
+}
+
+/* The operator would take them on a pod for its own: that it has stopped the pod, for example. */
+static void find_own_metadata(const cJSON *job, struct strv *problems)
+{
+    static const char *const maps[] = {
+        "spec/workers/template/metadata/labels", "spec/workers/template/metadata/annotations",
+        "spec/launcher/template/metadata/labels", "spec/launcher/template/metadata/annotations"};
+
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        find_own_keys(json_at(job, maps[i]), maps[i],
+                      "the prefix graphcore.ai/ is reserved for the operator; choose another name", problems);
 }
 
 static void find_resources(const cJSON *job, struct strv *problems)
@@ -102,6 +121,7 @@ static void find_all(const cJSON *job, struct strv *problems)
 {
     find_unknown_fields(job, problems);
     find_resources(job, problems);
+    find_own_metadata(job, problems);
 }
 
 void additions_check(const cJSON *old, const cJSON *job, struct strv *problems)

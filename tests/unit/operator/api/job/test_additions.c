@@ -41,7 +41,15 @@ TEST(what_no_job_has_is_named)
         {JOB(LIMITS("graphcore.ai/ipu")), "spec.workers.template.spec.containers[0].resources.limits["
                                           "graphcore.ai/ipu]: Forbidden: no node has this "
                                           "resource; remove it, spec.ipusPerJobInstance requests IPUs"},
-        {JOB(LIMITS("c600.graphcore.ai/ipu")), NULL},                /* the device plugin of PCIe cards */
+        {JOB(LIMITS("c600.graphcore.ai/ipu")), NULL}, /* the device plugin of PCIe cards */
+        {JOB(",\"workers\":{\"template\":{\"metadata\":{\"annotations\":{\"graphcore.ai/"
+             "stopped-at\":\"x\"}}}}"),
+         "spec.workers.template.metadata.annotations[graphcore.ai/stopped-at]: Forbidden: the prefix "
+         "graphcore.ai/ is reserved for the operator; choose another name"},
+        {JOB(",\"launcher\":{\"template\":{\"metadata\":{\"labels\":{\"graphcore.ai/job-uid\":\"x\"}}}}"),
+         "spec.launcher.template.metadata.labels[graphcore.ai/job-uid]: Forbidden: the prefix "
+         "graphcore.ai/ is reserved for the operator; choose another name"},
+        {JOB(",\"workers\":{\"template\":{\"metadata\":{\"labels\":{\"app.graphcore.ai/x\":\"x\"}}}}"), NULL},
         {JOB(",\"workers\":{\"template\":{\"anything\":1}}"), NULL}, /* the dry run's to report */
         {JOB(",\"restartPolicy\":7"), NULL},
         {"{\"spec\":7}", NULL},
