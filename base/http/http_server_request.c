@@ -13,6 +13,7 @@
 enum {
     MAX_QUERY_BYTES = 4 * 1024,
     WRITE_TIMEOUT_S = 20, /* for the complete response */
+    HEAD_BYTES = 2048,
     PIECE_BYTES = 16 * 1024,
 };
 
@@ -121,6 +122,46 @@ static void request_free(struct http_server_request *request)
     mem_free(request);
 }
 
+static bool add_header(struct http_server_request *request, enum lws_token_indexes name, const char *value,
+                       unsigned char **at, unsigned char *end)
+{
+    return !lws_add_http_header_by_token(request->wsi, name, (const unsigned char *)value, (int)strlen(value),
+                                         at, end);
+}
+
+static size_t next_piece(const struct http_server_request *request)
+{
+    size_t left = request->bare ? 0 : request->reply_len - request->sent;
+
+    return left < PIECE_BYTES ? left : PIECE_BYTES;
+}
+
+/* With the first piece of the body. */
+static bool send_head(struct http_server_request *request)
+{
+    unsigned char room[LWS_PRE + HEAD_BYTES + PIECE_BYTES];
+    unsigned char *start = room + LWS_PRE;
+    unsigned char *at = start;
+    unsigned char *end = start + HEAD_BYTES;
+    size_t len = next_piece(request);
+
+    if (lws_add_http_common_headers(request->wsi, (unsigned)request->status, request->content_type,
+                                    (lws_filepos_t)request->reply_len, &at, end))
+        return false;
+    request->last |= request->side->draining;
+    if ((request->last && !add_header(request, WSI_TOKEN_CONNECTION, "close", &at, end)) ||
+        (request->allow && !add_header(request, WSI_TOKEN_HTTP_ALLOW, request->allow, &at, end)) ||
+        lws_finalize_http_header(request->wsi, &at, end))
+        return false;
+    memcpy(at, request->reply + LWS_PRE, len);
+    at += len;
+    if (lws_write(request->wsi, start, (size_t)(at - start), LWS_WRITE_HTTP_HEADERS) < (int)(at - start))
+        return false;
+    request->head_sent = true;
+    request->sent = len;
+    return true;
+}
+
 void http_server_reply(struct http_server_request *request, int status, const char *content_type,
                        struct slice body)
 {
@@ -133,6 +174,10 @@ void http_server_reply(struct http_server_request *request, int status, const ch
     request->reply_len = body.len;
     if (body.len > 0)
         memcpy(request->reply + LWS_PRE, body.ptr, body.len);
+    /* Now and in one write, so that a short response is not cut if the connection has to go in the next turn.
+     * If this fails, so does the next attempt, which may close the connection. */
+    if (!lws_send_pipe_choked(request->wsi))
+        (void)send_head(request);
     http_server_conns_set_idle(&request->side->conns, request->conn);
     http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_REPLIES, body.len);
     lws_set_timeout(request->wsi, PENDING_TIMEOUT_HTTP_CONTENT, WRITE_TIMEOUT_S);
@@ -354,39 +399,13 @@ static int on_body_end(struct http_server_request *request)
     return 0;
 }
 
-static bool add_header(struct http_server_request *request, enum lws_token_indexes name, const char *value,
-                       unsigned char **at, unsigned char *end)
-{
-    return !lws_add_http_header_by_token(request->wsi, name, (const unsigned char *)value, (int)strlen(value),
-                                         at, end);
-}
-
-static bool send_head(struct http_server_request *request)
-{
-    unsigned char room[LWS_PRE + 2048];
-    unsigned char *start = room + LWS_PRE;
-    unsigned char *at = start;
-    unsigned char *end = room + sizeof room;
-
-    if (lws_add_http_common_headers(request->wsi, (unsigned)request->status, request->content_type,
-                                    (lws_filepos_t)request->reply_len, &at, end))
-        return false;
-    request->last |= request->side->draining;
-    if ((request->last && !add_header(request, WSI_TOKEN_CONNECTION, "close", &at, end)) ||
-        (request->allow && !add_header(request, WSI_TOKEN_HTTP_ALLOW, request->allow, &at, end)) ||
-        lws_finalize_write_http_header(request->wsi, start, &at, end))
-        return false;
-    request->head_sent = true;
-    return true;
-}
-
 static bool send_piece(struct http_server_request *request)
 {
-    size_t left = request->reply_len - request->sent;
-    size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
+    size_t len = next_piece(request);
     unsigned char *at = (unsigned char *)request->reply + LWS_PRE + request->sent;
+    bool ends = request->sent + len == request->reply_len;
 
-    if (lws_write(request->wsi, at, len, len == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < (int)len)
+    if (lws_write(request->wsi, at, len, ends ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < (int)len)
         return false;
     request->sent += len;
     return true;
@@ -399,9 +418,9 @@ static int on_writable(struct http_server_request *request)
         return 0;
     struct lws *wsi = request->wsi;
     http_server_conns_set_idle(&request->side->conns, request->conn);
-    if (!(request->head_sent ? send_piece(request) : send_head(request)))
+    if (!request->head_sent ? !send_head(request) : next_piece(request) > 0 && !send_piece(request))
         return -1;
-    if (!request->bare && request->sent < request->reply_len) {
+    if (next_piece(request) > 0) {
         (void)lws_callback_on_writable(wsi);
         return 0;
     }

@@ -16,6 +16,7 @@
 enum {
     BIG_BYTES = 3 * 1000 * 1000,
     BODY_MAX = 200 * 1000,
+    PIECE_BYTES = 16 * 1024,
     ANSWER_MAX = 1 << 16,
     CROWD = 300,
     READERS_MAX = 60
@@ -85,6 +86,17 @@ static void on_large(void *ctx, struct http_server_request *request,
     http_server_reply(request, 200, "application/octet-stream", (struct slice){bytes, BIG_BYTES / 10});
 }
 
+/* As much as is sent in one write. */
+static void on_piece(void *ctx, struct http_server_request *request,
+                     const struct http_server_request_info *view)
+{
+    static char bytes[PIECE_BYTES];
+
+    (void)ctx;
+    (void)view;
+    http_server_reply(request, 200, "application/octet-stream", (struct slice){bytes, sizeof bytes});
+}
+
 static const struct http_server_route routes[] = {
     {.path = "/echo", .methods = "GET, HEAD, POST, PUT, PATCH, DELETE", .fn = on_echo, .max_body = BODY_MAX},
     {.path = "/post", .methods = "POST", .fn = on_echo, .max_body = BODY_MAX},
@@ -92,6 +104,7 @@ static const struct http_server_route routes[] = {
     {.path = "/later", .fn = on_later, .gone = on_gone},
     {.path = "/big", .fn = on_big},
     {.path = "/large", .fn = on_large},
+    {.path = "/piece", .fn = on_piece},
     {.path = "/empty", .fn = on_empty},
     {0},
 };
@@ -552,18 +565,24 @@ TEST_F(bench, b, many_idle_connections_do_not_block_new_ones)
     exchange_release(&busy);
 }
 
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
+#define GET_EIGHT(path) GET(path) GET(path) GET(path) GET(path) GET(path) GET(path) GET(path) GET(path)
+
 TEST_F(bench, b, many_peers_that_read_no_responses_do_not_block_new_ones)
 {
-    static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
-    static const char *const requests[3] = {request, request, request};
-    struct crowd first, second;
+    static const char *const rows[] = {GET("/large"), GET_EIGHT("/piece")};
 
-    crowd_come(&first, b, requests);
-    check_that_it_answers(b);
-    crowd_come(&second, b, requests);
-    check_that_it_answers(b);
-    crowd_go(&first);
-    crowd_go(&second);
+    CHECK_ROWS (request, rows) {
+        const char *const requests[3] = {*request, *request, *request};
+        struct crowd first, second;
+
+        crowd_come(&first, b, requests);
+        check_that_it_answers(b);
+        crowd_come(&second, b, requests);
+        check_that_it_answers(b);
+        crowd_go(&first);
+        crowd_go(&second);
+    }
 }
 
 static int count_ended(const struct crowd *crowd)
@@ -589,7 +608,7 @@ static bool most_have_ended(void *ctx)
 /* 300,000 bytes wait for each of them: for so many there is room. */
 TEST_F(bench, b, responses_that_are_not_read_have_a_limit_in_total)
 {
-    static const char *const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char *const request = GET("/large");
     static const char *const requests[3] = {request, request, request};
     struct crowd crowd;
 
@@ -619,6 +638,43 @@ TEST_F(bench, b, one_peer_has_few_connections_where_the_server_says_so)
     crowd_go(&crowd);
 }
 
+static int connect_to(const struct bench *b)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(http_server_port(b->http_server)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    CHECK(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    return fd;
+}
+
+/* Otherwise a connection that has to go for others in the next turn would lose its response. */
+TEST_F(bench, b, a_short_response_is_sent_as_a_whole_before_the_loop_goes_on)
+{
+    static const char *const rows[] = {"", "ok\n"};
+    const struct timeval patience = {.tv_sec = 5};
+
+    CHECK_ROWS (text, rows) {
+        int fd = connect_to(b);
+        char answer[1024];
+        size_t len = 0;
+        ssize_t got = 1;
+
+        CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
+        peer_send(fd, GET("/later"));
+        exchange_run_until(b->loop, is_held, NULL);
+        http_server_reply(TAKE(held), 200, "text/plain", slice_of(*text));
+        AUTO(mem) char *end = mem_printf("\r\n\r\n%s", *text);
+        for (answer[0] = '\0'; got > 0 && !strstr(answer, end); answer[len] = '\0') {
+            got = recv(fd, answer + len, sizeof answer - 1 - len, 0);
+            len += got > 0 ? (size_t)got : 0;
+        }
+        CHECK_HAS(answer, end);
+        CHECK(close(fd) == 0);
+    }
+}
+
 struct holder {
     int fd;
     size_t sent;
@@ -626,12 +682,7 @@ struct holder {
 
 static void holder_come(struct holder *holder, const struct bench *b)
 {
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons(http_server_port(b->http_server)),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-    holder->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(connect(holder->fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    holder->fd = connect_to(b);
     peer_send(holder->fd, "POST /store HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n");
 }
 
