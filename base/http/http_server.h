@@ -19,6 +19,7 @@ struct http_server_request_info {
     const char *path;
     const char *query;         /* without '?'; "" if absent */
     const char *authorization; /* that header, a secret; "" if absent */
+    const char *peer;          /* the client's address, without its port */
     bool is_local;             /* from this machine's loopback address */
     struct slice body;         /* empty for GET */
 };

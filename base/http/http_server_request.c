@@ -275,11 +275,8 @@ static char *read_authorization(struct lws *wsi)
     return text;
 }
 
-static bool comes_from_loopback(struct lws *wsi)
+static bool is_loopback(const char *address)
 {
-    char address[64] = "";
-
-    lws_get_peer_simple(wsi, address, sizeof address);
     return str_has_prefix(address, "127.") || str_has_prefix(address, "::ffff:127.") ||
            str_eq(address, "::1");
 }
@@ -287,11 +284,15 @@ static bool comes_from_loopback(struct lws *wsi)
 static void ask(struct http_server_request *request, const char *method)
 {
     char *authorization = read_authorization(request->wsi);
+    char peer[64] = "unknown";
+
+    (void)lws_get_peer_simple(request->wsi, peer, sizeof peer);
     const struct http_server_request_info view = {.method = method,
                                                   .path = request->path,
                                                   .query = str_text(&request->query),
                                                   .authorization = authorization,
-                                                  .is_local = comes_from_loopback(request->wsi),
+                                                  .peer = peer,
+                                                  .is_local = is_loopback(peer),
                                                   .body = str_slice(&request->body)};
 
     /* A handler may take its time; its own timeouts apply. */

@@ -12,8 +12,8 @@ struct auth_filter {
     struct kube *kube;
     struct auth_filter_handler handler;
     struct authz_cache cache;
+    struct authz_places places;
     struct pending_request *pending;
-    unsigned pending_count;
 };
 
 /* A request that waits for its reviews. */
@@ -21,6 +21,7 @@ struct pending_request {
     struct auth_filter *auth_filter;
     struct pending_request *next, **link; /* in the list of all */
     struct http_server_request *request;
+    char *place; /* of the filter's */
     struct authz_digest digest;
     const char *method; /* a constant of the server */
     char *path, *query;
@@ -32,7 +33,7 @@ static void pending_request_free(struct pending_request *pending)
     *pending->link = pending->next;
     if (pending->next)
         pending->next->link = pending->link;
-    pending->auth_filter->pending_count--;
+    *pending->place = '\0';
     kube_cancel(pending->call);
     mem_free(pending->path);
     mem_free(pending->query);
@@ -55,7 +56,6 @@ static struct pending_request *pending_request_new(struct auth_filter *filter,
     if (pending->next)
         pending->next->link = &pending->next;
     filter->pending = pending;
-    filter->pending_count++;
     return pending;
 }
 
@@ -159,11 +159,13 @@ void auth_filter_handle(void *ctx, struct http_server_request *request,
         reply(filter, request, view, known);
         return;
     }
-    if (filter->pending_count >= AUTH_FILTER_REVIEWS_MAX) {
+    char *place = authz_take_place(&filter->places, view->peer);
+    if (!place) {
         http_server_replyf(request, 429, "too many authorization requests in progress; retry later\n");
         return;
     }
     pending = pending_request_new(filter, request, view);
+    pending->place = place;
     pending->digest = digest;
     send_review(pending, &KUBE_TOKEN_REVIEWS, authz_token_review(token), on_token_review);
 }

@@ -1,13 +1,12 @@
 /* Passes authorized requests on to a handler (authz.h), and answers the others itself: 401 and 403, 429 when
- * too many reviews are in progress, 503 when the API server does not respond. Tokens are not kept. */
+ * too many reviews are in progress, for all or for this client, 503 when the API server does not respond.
+ * Tokens are not kept. */
 #pragma once
 
 #include "base/http/http_server.h"
 
 struct auth_filter;
 struct kube;
-
-#define AUTH_FILTER_REVIEWS_MAX 8u /* requests with reviews in progress */
 
 /* Answers authorized requests, now or later; `cancel` as in http_server_route. The view has method, path and
  * query of the request alone. */
