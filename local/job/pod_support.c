@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/suggest.h"
+#include "base/io/file.h"
 #include "operator/api/job/field.h"
 #include "operator/api/pod/pod_overlay.h"
 
@@ -326,12 +327,16 @@ static void check_mounts(const struct check *check, const cJSON *spec, const cha
         int index = 0;
 
         JSON_EACH (mount, json_at(container, "volumeMounts")) {
-            const char *name = json_str(mount, "name", "");
+            const char *name = json_str(mount, "name", ""), *sub = json_str(mount, "subPath", "");
+            AUTO(mem)
+            char *sub_path = mem_printf("%s[%d].volumeMounts[%d].subPath", list, container_index, index);
             AUTO(mem) char *path = mem_printf("%s[%d].volumeMounts[%d].name", list, container_index, index++);
             AUTO(mem) char *what = mem_printf("Not found: \"%s\"", name);
 
             if (!has_volume(volumes, name))
                 report(check, path, what);
+            else if (*sub && !file_path_is_inside(sub))
+                report(check, sub_path, "Invalid value: must be a relative path without \"..\"");
         }
         container_index++;
     }

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
+#include "local/node/pod_env.h"
 #include "operator/kube/auth/base64.h"
 
 #define KEY_MAX_BYTES 253
@@ -81,6 +82,15 @@ static void check_paths(const struct check *check, const cJSON *volume, const ch
     }
 }
 
+static void check_field_path(const struct check *check, const cJSON *reference, const char *path)
+{
+    AUTO(mem) char *place = mem_printf("%s.fieldPath", path);
+    AUTO(mem) char *value = pod_field(NULL, json_str(reference, "fieldPath", ""));
+
+    if (!value)
+        report(check, place, "Unsupported value: no field of a pod that a variable or a file can have");
+}
+
 static void visit(const struct check *check, const cJSON *node, const char *path)
 {
     static const struct {
@@ -107,6 +117,8 @@ static void visit(const struct check *check, const cJSON *node, const char *path
                 check_object(check, rows[i].kind, child,
                              json_str(child, rows[i].name, json_str(child, "name", NULL)), below);
         }
+        if (str_eq(json_key(child), "fieldRef") && cJSON_IsObject(child))
+            check_field_path(check, child, below);
         visit(check, child, below);
     }
 }

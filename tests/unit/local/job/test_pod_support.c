@@ -53,6 +53,9 @@ TEST(each_field_is_decided_by_the_longest_path)
         {"{\"containers\":[{" RUNS ",\"volumeMounts\":[{\"name\":\"v\"},{\"name\":\"w\"}]}],\"volumes\":[{"
          "\"name\":\"v\"}]}",
          NULL, "containers[0].volumeMounts[1].name: Not found: \"w\""},
+        {"{\"containers\":[{" RUNS ",\"volumeMounts\":[{\"name\":\"v\",\"subPath\":\"a..b\"},{\"name\":\"v\","
+         "\"subPath\":\"a/../b\"}]}],\"volumes\":[{\"name\":\"v\"}]}",
+         NULL, "containers[0].volumeMounts[1].subPath: Invalid value"},
         {"{\"containers\":[{" RUNS "}],\"nodeSelector\":{\"a\":\"b\"}}", "ignored       nodeSelector", NULL},
         {"{\"containers\":[{\"name\":\"a\"}]}", NULL, "containers[0].command: Required value"},
         {"{\"containers\":[{" RUNS ",\"tty\":null}]}", NULL, NULL},

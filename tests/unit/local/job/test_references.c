@@ -41,6 +41,11 @@ TEST(what_no_file_has_is_told_unless_it_is_optional)
          "volumes[0].configMap.items[0].path: Invalid value"},
         {"\"volumes\":[{\"projected\":{\"sources\":[{\"downwardAPI\":{\"items\":[{\"path\":\"/x\"}]}}]}}]",
          "sources[0].downwardAPI.items[0].path: Invalid value"},
+        {"\"containers\":[{\"env\":[{\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['a']\"}}}]}"
+         "]",
+         NULL},
+        {"\"containers\":[{\"env\":[{\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.foo\"}}}]}]",
+         "env[0].valueFrom.fieldRef.fieldPath: Unsupported value"},
     };
     struct object map = object_of("{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\"namespace\":"
                                   "\"default\"},\"data\":{\"a..b\":\"1\"}}");
