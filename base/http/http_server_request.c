@@ -14,6 +14,7 @@ enum {
     MAX_QUERY_BYTES = 4 * 1024,
     WRITE_TIMEOUT_S = 20, /* for the complete response */
     HEAD_BYTES = 2048,
+    SHORT_BYTES = 4 * 1024, /* a body that is sent with its head */
     PIECE_BYTES = 16 * 1024,
 };
 
@@ -136,14 +137,19 @@ static size_t next_piece(const struct http_server_request *request)
     return left < PIECE_BYTES ? left : PIECE_BYTES;
 }
 
-/* With the first piece of the body. */
+static bool is_short(const struct http_server_request *request)
+{
+    return request->reply_len <= SHORT_BYTES;
+}
+
+/* And a short body. */
 static bool send_head(struct http_server_request *request)
 {
-    unsigned char room[LWS_PRE + HEAD_BYTES + PIECE_BYTES];
+    unsigned char room[LWS_PRE + HEAD_BYTES + SHORT_BYTES];
     unsigned char *start = room + LWS_PRE;
     unsigned char *at = start;
     unsigned char *end = start + HEAD_BYTES;
-    size_t len = next_piece(request);
+    size_t len = is_short(request) ? next_piece(request) : 0;
 
     if (lws_add_http_common_headers(request->wsi, (unsigned)request->status, request->content_type,
                                     (lws_filepos_t)request->reply_len, &at, end))
@@ -174,9 +180,9 @@ void http_server_reply(struct http_server_request *request, int status, const ch
     request->reply_len = body.len;
     if (body.len > 0)
         memcpy(request->reply + LWS_PRE, body.ptr, body.len);
-    /* Now and in one write, so that a short response is not cut if the connection has to go in the next turn.
-     * If this fails, so does the next attempt, which may close the connection. */
-    if (!lws_send_pipe_choked(request->wsi))
+    /* A short one at once, so that it is not cut if the connection has to go in the next turn. If this fails,
+     * so does the next attempt, which may close the connection. */
+    if (is_short(request) && !lws_send_pipe_choked(request->wsi))
         (void)send_head(request);
     http_server_conns_set_idle(&request->side->conns, request->conn);
     http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_REPLIES, body.len);
@@ -418,9 +424,12 @@ static int on_writable(struct http_server_request *request)
     if (!request || !request->replied)
         return 0;
     struct lws *wsi = request->wsi;
-    http_server_conns_set_idle(&request->side->conns, request->conn);
-    if (!request->head_sent ? !send_head(request) : next_piece(request) > 0 && !send_piece(request))
-        return -1;
+    bool all_sent = request->head_sent && next_piece(request) == 0;
+    if (!all_sent) {
+        http_server_conns_set_idle(&request->side->conns, request->conn);
+        if (!(request->head_sent ? send_piece(request) : send_head(request)))
+            return -1;
+    }
     if (next_piece(request) > 0) {
         (void)lws_callback_on_writable(wsi);
         return 0;

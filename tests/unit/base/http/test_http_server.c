@@ -16,7 +16,7 @@
 enum {
     BIG_BYTES = 3 * 1000 * 1000,
     BODY_MAX = 200 * 1000,
-    PIECE_BYTES = 16 * 1024,
+    SHORT_BYTES = 4 * 1024,
     ANSWER_MAX = 1 << 16,
     CROWD = 300,
     READERS_MAX = 60
@@ -86,11 +86,11 @@ static void on_large(void *ctx, struct http_server_request *request,
     http_server_reply(request, 200, "application/octet-stream", (struct slice){bytes, BIG_BYTES / 10});
 }
 
-/* As much as is sent in one write. */
-static void on_piece(void *ctx, struct http_server_request *request,
+/* The longest that is sent with its head. */
+static void on_short(void *ctx, struct http_server_request *request,
                      const struct http_server_request_info *view)
 {
-    static char bytes[PIECE_BYTES];
+    static char bytes[SHORT_BYTES];
 
     (void)ctx;
     (void)view;
@@ -104,7 +104,7 @@ static const struct http_server_route routes[] = {
     {.path = "/later", .fn = on_later, .gone = on_gone},
     {.path = "/big", .fn = on_big},
     {.path = "/large", .fn = on_large},
-    {.path = "/piece", .fn = on_piece},
+    {.path = "/short", .fn = on_short},
     {.path = "/empty", .fn = on_empty},
     {0},
 };
@@ -570,7 +570,7 @@ TEST_F(bench, b, many_idle_connections_do_not_block_new_ones)
 
 TEST_F(bench, b, many_peers_that_read_no_responses_do_not_block_new_ones)
 {
-    static const char *const rows[] = {GET("/large"), GET_EIGHT("/piece")};
+    static const char *const rows[] = {GET("/large"), GET_EIGHT("/short")};
 
     CHECK_ROWS (request, rows) {
         const char *const requests[3] = {*request, *request, *request};
