@@ -181,8 +181,11 @@ void http_server_reply(struct http_server_request *request, int status, const ch
     if (body.len > 0)
         memcpy(request->reply + LWS_PRE, body.ptr, body.len);
     /* A short one at once, so that it is not cut if the connection has to go in the next turn. If this fails,
-     * so does the next attempt, which may close the connection. */
-    if (is_short(request) && !lws_send_pipe_choked(request->wsi))
+     * so does the next attempt, which may close the connection. Not after a body: a client that has the
+     * response sends its next request, and bytes that follow a body before the end of the transaction
+     * disconnect it (see on_body_end). */
+    bool has_body = !request->asked || request->body_ended;
+    if (is_short(request) && !has_body && !lws_send_pipe_choked(request->wsi))
         (void)send_head(request);
     http_server_conns_set_idle(&request->side->conns, request->conn);
     http_server_conns_charge(&request->side->conns, request->conn, HTTP_SERVER_REPLIES, body.len);
