@@ -166,11 +166,13 @@ static bool is_looked_at(const struct world *world, const struct api_object *rec
 void queue_order_note_served(struct world *world, const struct api_object *record)
 {
     const char *controller = json_str(record->doc, "data/controller", "");
-    const struct user_job *served = world_job(world, json_str(record->doc, "data/jobName", "-"));
+    struct user_job *served = world_job(world, json_str(record->doc, "data/jobName", "-"));
     uint32_t room = UINT32_MAX; /* finding out takes a while: not for jobs at the head of the queue */
 
-    if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")) ||
-        !is_looked_at(world, record))
+    if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")))
+        return;
+    served->waits_since_ms = 0; /* its status is from before, also if its pods are rejected then */
+    if (!is_looked_at(world, record))
         return;
     for (size_t i = 0; i < world->job_count; i++) {
         const struct user_job *other = &world->jobs[i];
