@@ -112,6 +112,41 @@ void job_progress_reject(struct job_progress *progress, const char *problem)
     mem_set_str(&progress->problem, problem);
 }
 
+/* ---- what another leader has written ---- */
+
+static void restore_instance(struct job_progress *progress, const cJSON *item, struct progress_time now)
+{
+    int64_t index = json_i64(item, "instance", -1), worker = json_i64(item, "worker", -1), reported_s;
+    struct instance_progress *it;
+
+    if (index < 0 || index > UINT32_MAX || worker < 0 || worker > UINT32_MAX ||
+        !timefmt_parse_rfc3339(json_str(item, "lastReportTime", ""), &reported_s))
+        return;
+    it = instance_of(progress, (uint32_t)index);
+    it->has_reported = true;
+    it->worker = (uint32_t)worker;
+    it->percent = json_i64(item, "percentage", -1);
+    it->remaining_s = json_i64(item, "remainingSeconds", -1);
+    it->reported = (struct progress_time){
+        .loop_s = json_bool(item, "stale", false) ? now.loop_s - PROGRESS_STALE_S : now.loop_s,
+        .unix_s = reported_s,
+    };
+}
+
+void job_progress_restore(struct job_progress *progress, const cJSON *status, struct progress_time now)
+{
+    const cJSON *metrics = json_at(status, "trainerStatus/metrics");
+
+    JSON_EACH (item, json_at(status, "progress/instances"))
+        restore_instance(progress, item, now);
+    mem_set_str(&progress->problem, json_str(status, "progress/problem", NULL));
+    if (!metrics)
+        return;
+    progress->metrics.metrics = json_print(metrics);
+    progress->metrics.dropped_metrics = (uint32_t)json_i64(status, "progress/droppedMetrics", 0);
+    progress->metrics_instance = UINT32_MAX; /* any may replace them */
+}
+
 /* ---- the status ---- */
 
 static void put_number(cJSON *object, const char *key, int64_t number)

@@ -49,6 +49,9 @@ void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t
                       const struct progress_report *report, struct progress_time now);
 /* A report of the job was invalid: `problem` says why. The values before stay. */
 void job_progress_reject(struct job_progress *progress, const char *problem);
+/* As a status has it that another leader has written: from `now` on, its instances are expected to report. Of
+ * instances that it does not list, nothing is known. */
+void job_progress_restore(struct job_progress *progress, const cJSON *status, struct progress_time now);
 /* {"progress", "trainerStatus"}: the members of the status, owned by the caller. The times of decisions are
  * those of the loop. */
 cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s);

@@ -15,6 +15,7 @@ struct progress_board {
     struct map jobs; /* uid -> struct board_job */
     struct loop_timer tick;
     unsigned writes; /* in flight */
+    bool is_restored;
 };
 
 struct board_job {
@@ -30,6 +31,11 @@ struct board_job {
 static int64_t now_s(const struct progress_board *board)
 {
     return loop_now_ms(board->r->loop) / 1000;
+}
+
+static struct progress_time now(const struct progress_board *board)
+{
+    return (struct progress_time){now_s(board), loop_unix_micros() / 1000000};
 }
 
 static void end_call(struct board_job *it)
@@ -82,6 +88,21 @@ static const struct pod *find_pod(const struct reconciler *r, const struct token
     return pod;
 }
 
+/* What the status says was written at an unknown time, which must not delay the next write. */
+static void restore(struct board_job *it, const struct job *job)
+{
+    struct progress_time at = now(it->board);
+    struct err ignored = {0};
+    AUTO(json) cJSON *status = job_status(job, &ignored);
+
+    if (!json_at(status, "progress"))
+        return;
+    job_progress_restore(&it->progress, status, at);
+    it->written = job_progress_print(&it->progress, at.loop_s);
+    it->written_s = at.loop_s - PROGRESS_DETAILS_EVERY_S;
+    it->due_s = job_progress_stale_at_s(&it->progress, at.loop_s);
+}
+
 static struct board_job *board_job_of(struct progress_board *board, const struct job *job)
 {
     struct board_job *it = map_get(&board->jobs, job->uid);
@@ -95,7 +116,21 @@ static struct board_job *board_job_of(struct progress_board *board, const struct
                              .uid = mem_strdup(job->uid),
                              .due_s = INT64_MAX};
     map_set(&board->jobs, it->uid, it);
+    restore(it, job);
     return it;
+}
+
+/* NULL: it is gone. */
+static const struct job *find_job(const struct board_job *it)
+{
+    const struct job *job = store_view(watch_store(it->board->r->jobs), it->ns, it->name);
+
+    return job && str_eq(job->uid, it->uid) ? job : NULL;
+}
+
+static bool has_ended(const struct job *job)
+{
+    return str_eq(job->state, "Completed") || str_eq(job->state, "Failed");
 }
 
 /* ---- writes ---- */
@@ -137,56 +172,62 @@ static void write_status(struct board_job *it, cJSON *printed_take)
                          on_written, it);
 }
 
-/* Writes the status if that is due, or finds out when it will be. */
+/* Writes the status if that is due, or finds out when it will be. The last report of a job that has ended is
+ * written at once, and does not become stale. */
 static void look(struct board_job *it)
 {
-    int64_t now = now_s(it->board), stale_s = job_progress_stale_at_s(&it->progress, now), due_s;
+    int64_t at_s = now_s(it->board), stale_s = job_progress_stale_at_s(&it->progress, at_s), due_s;
+    const struct job *job = find_job(it);
     AUTO(json) cJSON *printed = NULL;
 
-    if (it->call)
+    if (it->call || !job)
         return;
-    printed = job_progress_print(&it->progress, now);
+    printed = job_progress_print(&it->progress, at_s);
     due_s = job_progress_write_due_s(it->written, it->written_s, printed);
+    if (has_ended(job)) {
+        stale_s = INT64_MAX;
+        due_s = due_s == INT64_MAX ? due_s : at_s;
+    }
     it->due_s = due_s < stale_s ? due_s : stale_s;
-    if (due_s <= now && it->board->writes < WRITES_MAX && !it->board->r->aborted)
+    if (due_s <= at_s && it->board->writes < WRITES_MAX && !it->board->r->aborted)
         write_status(it, TAKE(printed));
 }
 
-static bool has_job(const struct progress_board *board, const struct board_job *it)
+/* Programs may have stopped reporting while nobody led. */
+static void restore_all(struct progress_board *board)
 {
-    const struct job *job = store_view(watch_store(board->r->jobs), it->ns, it->name);
+    const struct store *jobs = watch_store(board->r->jobs);
 
-    return job && str_eq(job->uid, it->uid);
-}
+    if (board->is_restored || !reconciler_watches_are_synced(board->r))
+        return;
+    board->is_restored = true;
+    for (const struct store_item *item = store_first(jobs); item; item = store_next(item)) {
+        const struct job *job = item->view;
 
-static void drop_gone(struct progress_board *board)
-{
-    AUTO(strv) struct strv gone = {0};
-    void *value;
-
-    for (size_t i = 0; map_next(&board->jobs, &i, NULL, &value);) {
-        const struct board_job *it = value;
-
-        if (!has_job(board, it))
-            strv_push(&gone, it->uid);
+        if (str_eq(job->state, "Running"))
+            (void)board_job_of(board, job);
     }
-    for (size_t i = 0; i < gone.count; i++)
-        board_job_free(map_remove(&board->jobs, gone.items[i]));
 }
 
 static void on_tick(struct loop_timer *timer)
 {
     struct progress_board *board = CONTAINER_OF(timer, struct progress_board, tick);
-    int64_t now = now_s(board);
+    AUTO(strv) struct strv done = {0};
+    int64_t at_s = now_s(board);
     void *value;
 
-    drop_gone(board);
+    restore_all(board);
     for (size_t i = 0; map_next(&board->jobs, &i, NULL, &value);) {
         struct board_job *it = value;
+        const struct job *job = find_job(it);
 
-        if (it->due_s <= now)
+        if (job && (it->due_s <= at_s || has_ended(job)))
             look(it);
+        if (!job || (has_ended(job) && !it->call && it->due_s == INT64_MAX))
+            strv_push(&done, it->uid);
     }
+    for (size_t i = 0; i < done.count; i++)
+        board_job_free(map_remove(&board->jobs, done.items[i]));
     loop_timer_start(board->r->loop, &board->tick, TICK_MS, on_tick);
 }
 
@@ -194,7 +235,7 @@ static void on_tick(struct loop_timer *timer)
 
 bool progress_board_report(struct progress_board *board, const struct token_pod *token, struct slice body)
 {
-    struct progress_time now = {now_s(board), loop_unix_micros() / 1000000};
+    struct progress_time at = now(board);
     AUTO(progress_report) struct progress_report report = {0};
     const struct job *job;
     const struct pod *pod = find_pod(board->r, token, &job);
@@ -204,16 +245,27 @@ bool progress_board_report(struct progress_board *board, const struct token_pod 
     if (!pod)
         return false;
     it = board_job_of(board, job);
-    if (!job_progress_admit(&it->progress, pod->instance, now.loop_s))
+    if (!job_progress_admit(&it->progress, pod->instance, at.loop_s))
         return true;
     if (progress_report_parse(body, &report, &err))
-        job_progress_add(&it->progress, pod->instance, pod->worker, &report, now);
+        job_progress_add(&it->progress, pod->instance, pod->worker, &report, at);
     else
         job_progress_reject(&it->progress, err.msg);
     /* At the next tick, so that several reports within a second are one look. */
-    if (it->due_s > now.loop_s + 1)
-        it->due_s = now.loop_s;
+    if (it->due_s > at.loop_s + 1)
+        it->due_s = at.loop_s;
     return true;
+}
+
+void progress_board_put(const struct progress_board *board, const char *uid, cJSON *status)
+{
+    const struct board_job *it = map_get(&board->jobs, uid);
+    AUTO(json) cJSON *printed = it ? job_progress_print(&it->progress, now_s(board)) : NULL;
+
+    if (!it)
+        return;
+    json_put_take(status, "progress", json_dup(json_at(printed, "progress")));
+    json_put_take(status, "trainerStatus", json_dup(json_at(printed, "trainerStatus")));
 }
 
 struct progress_board *progress_board_new(struct reconciler *reconciler)

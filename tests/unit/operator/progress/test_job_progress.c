@@ -209,3 +209,73 @@ TEST_F(reports, r, writes_wait_for_a_change_that_a_reader_sees)
     AUTO(json) cJSON *first = job_progress_print(&r->it, NOW);
     CHECK(job_progress_write_due_s(NULL, 0, first) <= NOW);
 }
+
+/* As another leader finds it in the status. */
+static void restored_init(const struct reports *r, int64_t written_s, int64_t now_s, struct job_progress *ret)
+{
+    AUTO(json) cJSON *status = job_progress_print(&r->it, written_s);
+
+    *ret = (struct job_progress){0};
+    job_progress_restore(ret, status, AT(now_s));
+}
+
+TEST_F(reports, r, a_new_leader_knows_what_the_status_says)
+{
+    static char metrics[] = "[{\"name\":\"loss\",\"value\":\"0.23\"}]";
+    struct job_progress restored;
+
+    add(r, 0, 0, 10, NOW);
+    add(r, 1, 2, 30, NOW + 5);
+    job_progress_add(
+        &r->it, 1, 2,
+        &(struct progress_report){.percent = 30, .remaining_s = -1, .metrics = metrics, .dropped_metrics = 7},
+        AT(NOW + 5));
+    job_progress_reject(&r->it, "trainerStatus must be an object");
+    restored_init(r, NOW + 5, NOW + 50, &restored);
+    AUTO(json) cJSON *before = job_progress_print(&r->it, NOW + 5);
+    AUTO(json) cJSON *after = job_progress_print(&restored, NOW + 50);
+    CHECK(json_equal(before, after));
+    job_progress_release(&restored);
+}
+
+TEST_F(reports, r, what_is_not_reported_to_a_new_leader_becomes_stale)
+{
+    struct job_progress restored;
+
+    add(r, 0, 0, 10, NOW);
+    restored_init(r, NOW, NOW + 1000, &restored);
+    CHECK_INT_EQ(job_progress_stale_at_s(&restored, NOW + 1000), NOW + 1000 + PROGRESS_STALE_S);
+    job_progress_release(&restored);
+    restored_init(r, NOW + PROGRESS_STALE_S, NOW + 1000, &restored); /* it was so before */
+    AUTO(json) cJSON *printed = job_progress_print(&restored, NOW + 1000);
+    CHECK_STR_EQ(json_str(printed, "progress/summary", NULL), "10% (stale)");
+    job_progress_release(&restored);
+}
+
+TEST_F(reports, r, another_instance_replaces_the_metrics_of_a_status)
+{
+    static char old[] = "[{\"name\":\"loss\",\"value\":\"2\"}]",
+                new[] = "[{\"name\":\"loss\",\"value\":\"1\"}]";
+    struct job_progress restored;
+
+    job_progress_add(&r->it, 0, 0, &(struct progress_report){.percent = 1, .remaining_s = -1, .metrics = old},
+                     AT(NOW));
+    restored_init(r, NOW, NOW, &restored);
+    job_progress_add(&restored, 3, 0,
+                     &(struct progress_report){.percent = 2, .remaining_s = -1, .metrics = new}, AT(NOW));
+    CHECK_STR_EQ(restored.metrics.metrics, new);
+    job_progress_release(&restored);
+}
+
+TEST_F(reports, r, a_status_that_is_nonsense_is_no_report)
+{
+    struct err err = {0};
+    AUTO(json)
+    cJSON *status =
+        json_parse(slice_of("{\"progress\":{\"instances\":[{\"instance\":-1},{\"instance\":0,\"worker\":0},7,"
+                            "{\"instance\":0,\"worker\":0,\"lastReportTime\":\"yesterday\"}]}}"),
+                   &err);
+
+    job_progress_restore(&r->it, status, AT(NOW));
+    CHECK_INT_EQ(r->it.count, 0);
+}
