@@ -43,9 +43,20 @@ static int print_page(const struct str *page)
  * job. */
 static void collect_env(struct strv *env)
 {
-    static const char *const others[] = {
-        "IPUOF_", "IPU_JOB_", "IPU_DEFAULT_", "POPDIST_",    "POPLAR_TARGET_OPTIONS=", "OMPI_",       "PMIX_",
-        "PRTE_",  "RANK=",    "WORLD_SIZE=",  "LOCAL_RANK=", "MASTER_ADDR=",           "MASTER_PORT="};
+    static const char *const others[] = {"IPUOF_",
+                                         "IPU_JOB_",
+                                         "IPU_DEFAULT_",
+                                         "POPDIST_",
+                                         "POPLAR_TARGET_OPTIONS=",
+                                         "OMPI_",
+                                         "PMIX_",
+                                         "PRTE_",
+                                         "RANK=",
+                                         "WORLD_SIZE=",
+                                         "LOCAL_RANK=",
+                                         "MASTER_ADDR=",
+                                         "MASTER_PORT=",
+                                         "KUBEFLOW_TRAINER_SERVER_"};
 
     for (char **variable = environ; *variable; variable++) {
         bool is_of_other = false;

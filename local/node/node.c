@@ -183,14 +183,22 @@ static void on_probed(void *ctx, bool is_good)
 
 static const cJSON *find_source(void *ctx, const char *plural, const char *ns, const char *name)
 {
-    const struct api_object *object = api_find(ctx, plural, ns, name);
+    const struct node *node = ctx;
+    const struct api_object *object = api_find(node->api, plural, ns, name);
 
     return object ? object->doc : NULL;
 }
 
-static struct pod_source source_of(const struct node *node)
+static char *make_token(void *ctx, const cJSON *pod)
 {
-    return (struct pod_source){.find = find_source, .ctx = node->api};
+    const struct node *node = ctx;
+
+    return node->options.token(node->options.ctx, pod);
+}
+
+static struct pod_source source_of(struct node *node)
+{
+    return (struct pod_source){.find = find_source, .token = make_token, .ctx = node};
 }
 
 /* An own /etc/hosts and termination log, unless the template mounts something there. */

@@ -19,6 +19,7 @@ struct node_options {
     const struct sandbox *binds; /* shown in every container, besides its volumes */
     void (*on_line)(void *ctx, const cJSON *pod, const char *container, const struct container_line *line);
     void (*on_trouble)(void *ctx, const char *text); /* a file of the run cannot be written */
+    char *(*token)(void *ctx, const cJSON *pod);     /* by which its program is known; owned by the caller */
     void *ctx;
 };
 

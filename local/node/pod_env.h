@@ -5,10 +5,11 @@
 #include "base/core/err.h"
 #include "base/doc/json.h"
 
-/* Where a pod's ConfigMaps and Secrets are. The object of that kind and name in the pod's namespace,
- * borrowed; NULL: there is none. */
+/* Where a pod's ConfigMaps, Secrets and tokens are. */
 struct pod_source {
+    /* The object of that kind and name in the pod's namespace, borrowed; NULL: there is none. */
     const cJSON *(*find)(void *ctx, const char *plural, const char *ns, const char *name);
+    char *(*token)(void *ctx, const cJSON *pod); /* owned by the caller */
     void *ctx;
 };
 

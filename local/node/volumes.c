@@ -59,6 +59,15 @@ static bool put_fields(const cJSON *pod, const cJSON *from, const char *dir, str
     return true;
 }
 
+/* For the server that the operator gives its pods a token for; templates cannot have any. */
+static bool put_token(const cJSON *pod, const cJSON *from, const struct pod_source *source, const char *dir,
+                      struct err *err)
+{
+    AUTO(mem) char *token = source->token(source->ctx, pod);
+
+    return pod_dir_put_file(dir, json_str(from, "path", ""), slice_of(token), err);
+}
+
 /* Also a source of a projected volume, in which a Secret has `name`. */
 static bool fill(const cJSON *pod, const cJSON *volume, const struct pod_source *source, const char *dir,
                  struct err *err)
@@ -72,6 +81,8 @@ static bool fill(const cJSON *pod, const cJSON *volume, const struct pod_source 
                           json_str(secret, "secretName", json_str(secret, "name", "")), source, dir, err);
     if (json_at(volume, "downwardAPI"))
         return put_fields(pod, json_at(volume, "downwardAPI"), dir, err);
+    if (json_at(volume, "serviceAccountToken"))
+        return put_token(pod, json_at(volume, "serviceAccountToken"), source, dir, err);
     JSON_EACH (part, json_at(volume, "projected/sources")) {
         if (!fill(pod, part, source, dir, err))
             return false;

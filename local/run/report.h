@@ -22,5 +22,7 @@ struct report {
 char *report_tag(const cJSON *pod, const char *container, bool names_job);
 void report_line(struct report *report, const cJSON *pod, const char *container,
                  const struct container_line *line);
+/* The progress in a job's status, with the first metric. */
+void report_progress(struct report *report, int64_t now_ms, const char *job, const cJSON *status);
 void report_status(struct report *report, int64_t now_ms, const char *job, const char *state,
                    const char *message);

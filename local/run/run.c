@@ -11,6 +11,7 @@
 #include "local/api/in_process.h"
 #include "local/node/node.h"
 #include "local/run/embedded_controller.h"
+#include "local/run/progress_endpoint.h"
 #include "operator/api/job/job.h"
 #include "operator/api/job/job_finished.h"
 #include "operator/api/names.h"
@@ -18,6 +19,7 @@
 #include "operator/kube/client/client.h"
 #include "operator/kube/events/events.h"
 #include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/report/progress_board.h"
 #include "vipu/server/server.h"
 
 #define OPERATOR_NS "ipu-operator"
@@ -33,7 +35,8 @@
 
 struct run_job {
     char *ns, *name, *uid;
-    char *shown;  /* the last line */
+    char *shown; /* the last line */
+    char *shown_progress;
     cJSON *final; /* as it was at its end, or is now */
     bool is_finished, is_gone;
 };
@@ -50,6 +53,8 @@ struct run {
     struct kube *kube;
     struct events *events;
     struct reconciler *reconciler;
+    struct progress_endpoint *endpoint;
+    struct progress_board *board;
     struct run_job *jobs;
     size_t job_count;
     struct str hosts;
@@ -83,10 +88,32 @@ static void show(struct run *run, struct run_job *job, const cJSON *doc)
     const char *message = json_str(doc, "status/lastMessage", "");
     AUTO(mem) char *line = mem_printf("%s %s", state, message);
 
-    if (!*state || str_eq(line, job->shown) || job->is_finished)
+    if (!*state || str_eq(line, job->shown))
         return;
     mem_set_str(&job->shown, line);
     report_status(&run->report, loop_now_ms(run->loop), job->name, state, message);
+}
+
+static void show_progress(struct run *run, struct run_job *job)
+{
+    const cJSON *status = json_at(job->final, "status");
+    const char *summary = json_str(status, "progress/summary", NULL);
+
+    if (!summary || str_eq(summary, job->shown_progress))
+        return;
+    mem_set_str(&job->shown_progress, summary);
+    report_progress(&run->report, loop_now_ms(run->loop), job->name, status);
+}
+
+/* What was reported since the last write would be lost with the run. */
+static void keep_job(struct run *run, struct run_job *job, const cJSON *doc)
+{
+    cJSON_Delete(job->final);
+    job->final = json_dup(doc);
+    job->is_finished = status_is_finished(json_at(doc, "status"));
+    if (job->is_finished && run->board)
+        progress_board_put(run->board, job->uid, json_at_mut(job->final, "status"));
+    show_progress(run, job);
 }
 
 static void on_next(struct loop_timer *timer);
@@ -102,11 +129,9 @@ static void saw_job(struct run *run, enum api_change_type type, const struct api
 
     if (!job)
         return;
-    show(run, job, object->doc);
     if (!job->is_finished) {
-        cJSON_Delete(job->final);
-        job->final = json_dup(object->doc);
-        job->is_finished = status_is_finished(json_at(object->doc, "status"));
+        keep_job(run, job, object->doc);
+        show(run, job, object->doc);
     }
     job->is_gone = type == API_DELETED;
     if (job->is_gone)
@@ -244,6 +269,13 @@ static void on_trouble(void *ctx, const char *text)
     (void)fprintf(stderr, "ipu-run: %s; this log is incomplete\n", text);
 }
 
+static char *make_token(void *ctx, const cJSON *pod)
+{
+    struct run *run = ctx;
+
+    return progress_endpoint_token(run->endpoint, pod);
+}
+
 /* Of this run alone, so that its pods' ports are not those of another run's. */
 static void choose_address(struct run *run)
 {
@@ -289,10 +321,18 @@ static void start_node(struct run *run)
                                      .binds = options->binds,
                                      .on_line = on_line,
                                      .on_trouble = on_trouble,
+                                     .token = make_token,
                                      .ctx = run});
 }
 
 /* ---- the operator ---- */
+
+static bool on_report(void *ctx, const struct token_pod *pod, struct slice body)
+{
+    struct run *run = ctx;
+
+    return progress_board_report(run->board, pod, body);
+}
 
 static bool may_write(void *ctx)
 {
@@ -324,22 +364,28 @@ static bool start_operator(struct run *run, struct err *err)
     run->kube = kube_new(run->loop, &run->identity, &(struct kube_options){.program = "ipu-operator"}, err);
     if (!run->kube)
         return false;
+    run->endpoint = progress_endpoint_new(
+        run->loop, &(struct progress_endpoint_options){.report = on_report, .ctx = run}, err);
+    if (!run->endpoint)
+        return false;
     run->events = events_new(run->kube, &(struct events_options){.controller = "graphcore.ai/ipu-operator",
                                                                  .instance = "ipu-run"});
-    run->reconciler =
-        reconciler_new(run->loop, run->kube, run->events,
-                       &(struct reconciler_options){.controllers = &run->controllers,
-                                                    .operator_ns = OPERATOR_NS,
-                                                    .partition_prefix = "p",
-                                                    .pods = {.launcher_image = "ipu-launch",
-                                                             .launcher_pull_policy = "IfNotPresent",
-                                                             .host_network = true,
-                                                             .mpi_network = MPI_NETWORK},
-                                                    .hold_ms = HOLD_MS,
-                                                    .requeue_ms = REQUEUE_MS,
-                                                    .partition_failure_ms = PARTITION_FAILURE_MS,
-                                                    .may_write = may_write,
-                                                    .ctx = run});
+    run->reconciler = reconciler_new(
+        run->loop, run->kube, run->events,
+        &(struct reconciler_options){.controllers = &run->controllers,
+                                     .operator_ns = OPERATOR_NS,
+                                     .partition_prefix = "p",
+                                     .pods = {.launcher_image = "ipu-launch",
+                                              .launcher_pull_policy = "IfNotPresent",
+                                              .host_network = true,
+                                              .mpi_network = MPI_NETWORK,
+                                              .progress = progress_endpoint_access(run->endpoint)},
+                                     .hold_ms = HOLD_MS,
+                                     .requeue_ms = REQUEUE_MS,
+                                     .partition_failure_ms = PARTITION_FAILURE_MS,
+                                     .may_write = may_write,
+                                     .ctx = run});
+    run->board = progress_board_new(run->reconciler);
     return true;
 }
 
@@ -398,6 +444,8 @@ static void finish(struct run *run)
     loop_timer_stop(&run->timeout);
     loop_timer_stop(&run->release);
     loop_timer_stop(&run->next);
+    progress_endpoint_free(run->endpoint);
+    progress_board_free(run->board);
     reconciler_free(run->reconciler);
     if (run->events)
         events_free(run->events);
@@ -415,6 +463,7 @@ static void finish(struct run *run)
         mem_free(run->jobs[i].name);
         mem_free(run->jobs[i].uid);
         mem_free(run->jobs[i].shown);
+        mem_free(run->jobs[i].shown_progress);
         cJSON_Delete(run->jobs[i].final);
     }
     mem_free(run->jobs);

@@ -98,7 +98,7 @@ TEST(what_is_missing_is_named_as_by_a_kubelet)
     cJSON *objects = parsed(
         "{\"secrets\":[{\"kind\":\"Secret\",\"metadata\":{\"name\":\"s\"},\"data\":{\"x\":\"aGk=\"}}]}");
     AUTO(json) cJSON *pod = parsed("{\"metadata\":{\"namespace\":\"ns\"}}");
-    const struct pod_source source = {find, objects};
+    const struct pod_source source = {.find = find, .ctx = objects};
 
     CHECK_ROWS (row, rows) {
         AUTO(json) cJSON *container = json_object();
