@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "popdist/backend.hpp"
 #include "popdist/error.hpp"
@@ -70,6 +71,23 @@ inline bool checkNumIpusPerReplica(unsigned ipus_per_replica)
 
     detail::check(popdist_check_num_ipus_per_replica, ipus_per_replica, &fits);
     return fits;
+}
+
+/* Reports to the operator how far this program is; metrics such as "loss=0.23". False: the last report has
+ * not arrived. See popdist_progress. */
+inline bool progress(unsigned percent, long long remainingSeconds = -1,
+                     const std::vector<std::string> &metrics = {})
+{
+    std::vector<const char *> words;
+    ::popdist_error error;
+
+    for (const auto &metric : metrics)
+        words.push_back(metric.c_str());
+    words.push_back(nullptr);
+    const auto status = popdist_progress(percent, remainingSeconds, words.data(), &error);
+    if (status != POPDIST_OK && status != POPDIST_UNAVAILABLE)
+        throw popdist::popdist_error(error);
+    return status == POPDIST_OK;
 }
 
 inline void init()

@@ -24,6 +24,9 @@
 /* Index of this instance among those on its host. */
 #define POPDIST_ENV_LOCAL_INSTANCE_INDEX "POPDIST_LOCAL_INSTANCE_INDEX"
 
+/* The operator's, and Kubeflow's: where the job's programs report their progress; absent outside of a job. */
+#define POPDIST_ENV_PROGRESS_URL "KUBEFLOW_TRAINER_SERVER_URL"
+
 /* Poplar's own variable, not PopDist's: a JSON object of strings that describes the target. */
 #define POPLAR_ENV_TARGET_OPTIONS "POPLAR_TARGET_OPTIONS"
 

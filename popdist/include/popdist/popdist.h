@@ -74,6 +74,14 @@ POPDIST_API const char *popdist_executable_cache_path(void);
 POPDIST_API enum popdist_status popdist_autoreport(char *directory, size_t size, bool *enable_all,
                                                    struct popdist_error *error);
 
+/* Reports to the operator how far this program is, so that the job's status shows it: percent from 0 to 100,
+ * the remaining seconds or -1, and metrics ("loss=0.23") up to NULL, or NULL. Does not wait, and sends at
+ * most one report in 5 s; that of 100 percent is always sent and waited for. Only instance 0 reports, and
+ * outside of a job nobody. POPDIST_UNAVAILABLE: the last report has not arrived, which need not stop the
+ * program. */
+POPDIST_API enum popdist_status popdist_progress(uint32_t percent, int64_t remaining_s,
+                                                 const char *const *metrics, struct popdist_error *error);
+
 /* The backend carries messages between instances. Register, initialise, finalise, in this order; anything
  * else is POPDIST_MISUSE. */
 

@@ -189,6 +189,48 @@ static PyObject *autoreport(PyObject *self, PyObject *nothing)
     return Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(directory), PyBool_FromLong(enable_all));
 }
 
+/* The texts of a list of bytes, borrowed from it, up to NULL. The caller frees them. */
+static const char **read_texts(PyObject *list)
+{
+    Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : 0;
+    const char **texts = PyMem_Malloc(((size_t)count + 1) * sizeof *texts);
+
+    if (!texts)
+        return (const char **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), (char **)&texts[i], NULL)) {
+            PyMem_Free(texts);
+            return NULL;
+        }
+    }
+    texts[count] = NULL;
+    return texts;
+}
+
+static PyObject *progress(PyObject *self, PyObject *arguments)
+{
+    struct popdist_error error;
+    uint32_t percent;
+    long long remaining_s;
+    PyObject *list;
+    const char **metrics;
+    enum popdist_status status;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "O&LO", to_uint32, &percent, &remaining_s, &list))
+        return NULL;
+    metrics = read_texts(list);
+    if (!metrics)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = popdist_progress(percent, remaining_s, metrics, &error);
+    Py_END_ALLOW_THREADS;
+    PyMem_Free(metrics);
+    if (status && status != POPDIST_UNAVAILABLE)
+        return raise(status, &error);
+    return PyBool_FromLong(!status);
+}
+
 /* A list or set of instance numbers. The caller frees *ret. */
 static int read_participants(PyObject *object, uint32_t **ret, size_t *ret_count)
 {
@@ -397,6 +439,7 @@ static PyMethodDef methods[] = {
     {"checkNumIpusPerReplica", check_num_ipus_per_replica, METH_VARARGS, NULL},
     {"executable_cache_path", executable_cache_path, METH_NOARGS, NULL},
     {"autoreport", autoreport, METH_NOARGS, NULL},
+    {"progress", progress, METH_VARARGS, NULL},
     {"init", init, METH_NOARGS, NULL},
     {"registerDefaultBackend", register_default_backend, METH_NOARGS, NULL},
     {"registerBackend", register_backend, METH_VARARGS, NULL},

@@ -43,6 +43,7 @@ __all__ = [
     "initializeBackend",
     "isBackendInitialized",
     "isPopdistEnvSet",
+    "progress",
     "registerBackend",
     "registerCommunicator",
     "registerDefaultBackend",
@@ -66,6 +67,14 @@ def checkNumIpusPerReplica(ipusPerReplica: int) -> bool:
 def defaultCommunicatorId() -> str:
     """The name of the communicator of all instances."""
     return _popdist.defaultCommunicatorId
+
+
+def progress(percent: float, *, eta: Optional[float] = None, **metrics: object) -> bool:
+    """Reports to the operator how far this program is, so that the job's status shows it: the percentage, the remaining
+    seconds and metrics such as loss=0.23. Does not wait, and sends at most one report in 5 s; that of 100 is always sent and
+    waited for. Only instance 0 reports, and outside of a job nobody. False: the last report has not arrived."""
+    words = [os.fsencode(f"{name}={value}") for name, value in metrics.items()]
+    return _popdist.progress(int(percent), -1 if eta is None else int(eta), words)
 
 
 def init() -> None:
