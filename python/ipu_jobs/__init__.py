@@ -15,13 +15,14 @@ from . import backend as _backend
 from .backend import Backend
 from .cluster import Cluster
 from .errors import ApiError, IpuJobsError, JobDeleted, JobFailed, Unreachable
-from .job import Event, Job
+from .job import Event, Job, Progress
 from .local import Local
+from .reporter import progress
 from .source import Program
 
 __all__ = [
-    "ApiError", "Backend", "Cluster", "Event", "IpuJobsError", "Job", "JobDeleted", "JobFailed", "Local", "Unreachable",
-    "apply", "job", "jobs", "submit",
+    "ApiError", "Backend", "Cluster", "Event", "IpuJobsError", "Job", "JobDeleted", "JobFailed", "Local", "Progress",
+    "Unreachable", "apply", "job", "jobs", "progress", "submit",
 ]  # fmt: skip
 
 

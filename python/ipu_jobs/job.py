@@ -31,6 +31,15 @@ class Event(NamedTuple):
     note: str
 
 
+class Progress(NamedTuple):
+    """What the job's program reports of its progress."""
+
+    summary: str  # "42%", and whether the last report is stale or invalid
+    percentage: Optional[int]
+    end_time: Optional[str]
+    metrics: Dict[str, str]
+
+
 class Job:
     """An IPUJob. `state`, `reason` and `message` are current: they are read again when they are older than a second."""
 
@@ -76,6 +85,17 @@ class Job:
     def message(self) -> str:
         self._read_if_old()
         return self._message()
+
+    @property
+    def progress(self) -> Optional[Progress]:
+        """None if the program has not reported any."""
+        self._read_if_old()
+        found = self._status().get("progress")
+        if not found:
+            return None
+        metrics = (self._status().get("trainerStatus") or {}).get("metrics") or []
+        return Progress(found.get("summary", ""), found.get("percentage"), found.get("estimatedEndTime"),
+                        {each["name"]: each["value"] for each in metrics})  # fmt: skip
 
     def _status(self) -> Dict[str, Any]:
         status: Dict[str, Any] = self._object.get("status") or {}

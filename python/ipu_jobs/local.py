@@ -24,6 +24,8 @@ from .lines import Position, lines
 NAMESPACE = "default"
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 STATUS = re.compile(r" *([\d.]+) s  (\w+) *(.*)")
+PROGRESS = "Progress"  # in place of a state: a report of the program
+REPORT = re.compile(r"((?:(\d+)%|unknown)[^,]*)(?:, (\S+) (.*))?")
 POD = re.compile(r"-(worker-\d+|launcher(-\d+)?)$")
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 PAUSE_S = 0.1
@@ -122,9 +124,10 @@ class Local(Backend):
         status: Dict[str, Any] = {"launcherStatus": "Pending", "lastMessage": ""}
         if is_running:
             # The end is told when the final object is there.
-            going = [each for each in seen if each.state not in ENDED]
+            going = [each for each in seen if each.state not in (*ENDED, PROGRESS)]
             if going:
                 status = {"launcherStatus": going[-1].state, "lastMessage": going[-1].message}
+            status.update(_progress([each.message for each in seen if each.state == PROGRESS]))
         else:
             status = _final(folder, name)
         job["metadata"]["resourceVersion"] = str(len(seen) + (not is_running) + is_deleted)
@@ -235,7 +238,16 @@ class Local(Backend):
             return []
         began = datetime.strptime(job["metadata"]["creationTimestamp"], TIME)
         return [{"eventTime": (began + timedelta(seconds=each.seconds)).strftime(TIME), "note": each.message, "reason": each.state,
-                 "type": "Warning" if each.state == "Failed" else "Normal"} for each in self._statuses(folder, uid)]  # fmt: skip
+                 "type": "Warning" if each.state == "Failed" else "Normal"} for each in self._statuses(folder, uid) if each.state != PROGRESS]  # fmt: skip
+
+
+def _progress(reports: List[str]) -> Dict[str, Any]:
+    """The members of the status, as far as the last report that was printed has them."""
+    match = REPORT.fullmatch(reports[-1]) if reports else None
+    if not match:
+        return {}
+    metrics = [{"name": match[3], "value": match[4]}] if match[3] else []
+    return {"progress": {"summary": match[1], **({"percentage": int(match[2])} if match[2] else {})}, "trainerStatus": {"metrics": metrics}}
 
 
 def _is_running(folder: Path) -> bool:
