@@ -1,13 +1,12 @@
 #include "operator/forecast/forecast.h"
 
-#define LEAST 250
-#define MOST 16000
-
 /* Nine hits undo a miss (Gibbs and Candes, adaptive conformal inference, 2021). */
 static void adapt(uint32_t *permille, bool is_missed)
 {
     *permille = is_missed ? *permille + *permille / 11 : *permille - *permille / 100;
-    *permille = *permille < LEAST ? LEAST : *permille > MOST ? MOST : *permille;
+    *permille = *permille < FORECAST_PERMILLE_MIN   ? FORECAST_PERMILLE_MIN
+                : *permille > FORECAST_PERMILLE_MAX ? FORECAST_PERMILLE_MAX
+                                                    : *permille;
 }
 
 void forecast_calibrate(struct forecast_settings *settings, const struct forecast_verdict *told,

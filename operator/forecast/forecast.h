@@ -40,6 +40,8 @@
 #define FORECAST_DOMAINS_MAX 1024u     /* of one controller; more are not used */
 #define FORECAST_COUNTED_MAX 65536u    /* IPUs of a controller without places; more are not used */
 #define FORECAST_CLAIMS_MAX (1u << 23) /* claims of one input */
+#define FORECAST_PERMILLE_MIN 250u     /* what forecast_calibrate makes of early_permille and late_permille */
+#define FORECAST_PERMILLE_MAX 16000u
 
 enum forecast_policy {
     FORECAST_STRICT,   /* nothing passes the first that could use the controller */

@@ -15,13 +15,16 @@ void job_progress_release(struct job_progress *progress)
 
 /* ---- stale reports ---- */
 
+static int64_t overdue_at_s(const struct instance_progress *instance)
+{
+    return instance->reported.loop_s +
+           (5 * instance->gap_s > PROGRESS_STALE_S ? 5 * instance->gap_s : PROGRESS_STALE_S);
+}
+
 /* What is done, reports no more. */
 static int64_t stale_at_s(const struct instance_progress *instance)
 {
-    int64_t late_s = 5 * instance->gap_s > PROGRESS_STALE_S ? 5 * instance->gap_s : PROGRESS_STALE_S;
-
-    return !instance->has_reported || instance->percent == 100 ? INT64_MAX
-                                                               : instance->reported.loop_s + late_s;
+    return !instance->has_reported || instance->percent == 100 ? INT64_MAX : overdue_at_s(instance);
 }
 
 int64_t job_progress_stale_at_s(const struct job_progress *progress, int64_t now_s)
@@ -85,6 +88,34 @@ static void keep_metrics(struct job_progress *progress, uint32_t instance,
     progress->metrics_instance = instance;
 }
 
+static void note_percent(struct instance_progress *it, int64_t percent, int64_t now_s)
+{
+    bool begins = !it->has_reported || it->from_percent < 0 || percent < it->percent;
+
+    if (percent >= 0 && begins) {
+        it->from_percent = percent;
+        it->from_s = now_s;
+    }
+    if (percent >= 0 && (begins || percent > it->percent))
+        it->moved_s = now_s;
+    if (!it->has_reported && percent < 0)
+        it->from_percent = -1;
+    it->percent = percent;
+}
+
+int64_t instance_progress_left_s(const struct instance_progress *it, int64_t now_s)
+{
+    int64_t moved = it->percent - it->from_percent, left_s;
+
+    if (!it->has_reported || it->from_percent < 0 || moved < PROGRESS_MOVED_MIN || now_s >= overdue_at_s(it))
+        return -1;
+    if (it->percent == 100)
+        return 0;
+    /* It counts down from the last rise, so that a program that hangs is not believed for long. */
+    left_s = (it->moved_s - it->from_s) * (100 - it->percent) / moved - (now_s - it->moved_s);
+    return left_s > 0 ? left_s : -1;
+}
+
 void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
                       const struct progress_report *report, struct progress_time now)
 {
@@ -98,9 +129,9 @@ void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t
     /* Smoothed, so that a single pause, such as a checkpoint, does not count as usual. */
     if (kept->has_reported)
         kept->gap_s = (3 * kept->gap_s + now.loop_s - kept->reported.loop_s) / 4;
+    note_percent(kept, report->percent, now.loop_s);
     kept->has_reported = true;
     kept->worker = worker;
-    kept->percent = report->percent;
     kept->remaining_s = report->remaining_s;
     kept->reported = now;
     keep_metrics(progress, instance, report);

@@ -15,6 +15,7 @@
 #define PROGRESS_STALE_S 60
 #define PROGRESS_WRITE_EVERY_S 10   /* of a job, at most */
 #define PROGRESS_DETAILS_EVERY_S 60 /* if nothing but times and metrics has changed */
+#define PROGRESS_MOVED_MIN 5        /* percentage points that tell how fast it is */
 #define PROGRESS_REPORTS_MAX 20u    /* of an instance, in PROGRESS_WRITE_EVERY_S; others are not read */
 
 /* Of the loop, for decisions, and of the wall, for readers. */
@@ -28,6 +29,9 @@ struct instance_progress {
     int64_t percent, remaining_s; /* as in the report */
     struct progress_time reported;
     int64_t gap_s; /* usual distance of two reports */
+    /* When its percentage last rose, and where it began: with its first report, or when it fell because the
+     * program started again. Of the loop. */
+    int64_t moved_s, from_s, from_percent;
     int64_t admitted_since_s;
     uint32_t admitted; /* reports since then */
 };
@@ -47,6 +51,9 @@ bool job_progress_admit(struct job_progress *progress, uint32_t instance, int64_
  * nothing. */
 void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
                       const struct progress_report *report, struct progress_time now);
+/* What the program still takes if it goes on as fast as it has moved so far; -1: it has not moved enough to
+ * tell, its reports are stale, or it should have ended already. */
+int64_t instance_progress_left_s(const struct instance_progress *progress, int64_t now_s);
 /* A report of the job was invalid: `problem` says why. The values before stay. */
 void job_progress_reject(struct job_progress *progress, const char *problem);
 /* As a status has it that another leader has written: from `now` on, its instances are expected to report. Of

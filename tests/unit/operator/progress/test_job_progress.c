@@ -279,3 +279,46 @@ TEST_F(reports, r, a_status_that_is_nonsense_is_no_report)
     job_progress_restore(&r->it, status, AT(NOW));
     CHECK_INT_EQ(r->it.count, 0);
 }
+
+/* ---- how long it still takes ---- */
+
+struct percent_report {
+    int64_t at_s, percent;
+};
+
+TEST(what_is_left_follows_from_how_fast_it_moved)
+{
+    static const struct {
+        struct percent_report reports[4];
+        int64_t now_s, want_s;
+    } rows[] = {
+        {{{0, 0}}, 0, -1},                                 /* it has not moved */
+        {{{0, 0}, {40, 4}}, 40, -1},                       /* not enough to tell */
+        {{{0, 0}, {50, 5}}, 50, 950},                      /* 10 s for a point */
+        {{{0, 0}, {50, 5}}, 60, 940},                      /* it counts down */
+        {{{0, 40}, {40, 80}}, 40, 20},                     /* it began with a checkpoint */
+        {{{0, 0}, {50, 50}, {60, 10}, {80, 20}}, 80, 160}, /* it has started again */
+        {{{0, -1}, {50, 20}, {60, 30}}, 60, 70},           /* the first report had none */
+        {{{0, 0}, {50, 50}, {60, -1}}, 60, -1},            /* the last report has none */
+        {{{0, 0}, {50, 50}, {55, -1}, {60, 60}}, 60, 40},
+        {{{0, 0}, {50, 100}}, 50, 0},
+        {{{0, 0}, {50, 100}}, 50 + 2000, -1}, /* and it still runs */
+        {{{0, 0}, {50, 50}, {99, 50}}, 99, 1},
+        {{{0, 0}, {50, 50}, {99, 50}, {110, 50}}, 110, -1}, /* it should have ended */
+        {{{0, 0}, {5, 50}}, 5 + PROGRESS_STALE_S, -1},
+        {{{7, 0}, {7, 50}}, 7, -1}, /* in no time */
+        {{{100, 0}, {50, 50}}, 50, -1},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct reports r;
+
+        reports_init(&r);
+        for (size_t i = 0; i < COUNT_OF(row->reports) && (i == 0 || row->reports[i].at_s); i++)
+            job_progress_add(&r.it, 0, 0,
+                             &(struct progress_report){.percent = row->reports[i].percent, .remaining_s = 7},
+                             AT(row->reports[i].at_s));
+        CHECK_INT_EQ(instance_progress_left_s(&r.it.instances[0], row->now_s), row->want_s);
+        reports_release(&r);
+    }
+}
