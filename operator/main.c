@@ -19,6 +19,7 @@
 #include "operator/admin/release.h"
 #include "operator/admin/self_check.h"
 #include "operator/api/leader_note.h"
+#include "operator/history/history_object.h"
 #include "operator/kube/client/client.h"
 #include "operator/kube/client/counters.h"
 #include "operator/kube/events/events.h"
@@ -53,6 +54,7 @@ struct app {
     struct reconciler *reconciler;                 /* while leading */
     struct controller_objects *controller_objects; /* likewise; NULL with --watch-namespace */
     struct progress_board *board;                  /* likewise */
+    struct history_object *history;                /* likewise; NULL without --history */
     struct loop_timer drain;                       /* at the end */
     struct loop_timer tidy;                        /* now and then */
     int64_t start_us;
@@ -123,6 +125,9 @@ static void on_started(void *ctx)
                 .publication = {.visibility = (enum controller_visibility)o->controller_visibility,
                                 .hides_address = o->hide_controller_addresses}});
     app->board = progress_board_new(app->reconciler);
+    if (o->history)
+        app->history =
+            history_object_new(app->kube, reconciler_history(app->reconciler), operator_ns(app), o->history);
 }
 
 /* Nothing may be sent any more, and all caches are stale by the time the lease could be acquired again. */
@@ -265,6 +270,7 @@ static void metrics(void *ctx, struct str *out)
         metrics_snapshot_take(app->reconciler, loop_unix_micros() / 1000000, &snapshot);
         view.snapshot = &snapshot;
         view.counters = reconciler_counters(app->reconciler);
+        view.history = reconciler_history(app->reconciler);
     }
     if (webhooks(app)) {
         view.webhooks = webhooks_counters(webhooks(app));
@@ -430,6 +436,7 @@ static void finish(struct app *app)
     servers_free(app->servers);
     controller_objects_free(app->controller_objects);
     progress_board_free(app->board);
+    history_object_free(app->history);
     reconciler_free(app->reconciler);
     if (app->lease)
         lease_free(app->lease);

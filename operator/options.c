@@ -96,6 +96,9 @@ static const struct opt ROWS[] = {
     OPT_VALUE("progress-port", OPT_U32, AT(progress_port), "PORT",
               "Port for reports of progress; 0 selects a free port", .fallback = "8444", .min = 0,
               .max = 65535),
+    OPT_VALUE("history", OPT_STR, AT(history), "CONFIGMAP",
+              "Name of the ConfigMap in which the operator keeps how long jobs ran; default: a restarted "
+              "operator learns it again"),
     OPT_VALUE("log-level", OPT_STR, AT(log_level), "LEVEL", "Minimum log level: debug, info, warn or error",
               .fallback = "info"),
     OPT_VALUE("log-format", OPT_STR, AT(log_format), "FORMAT", "Log format: text or json",

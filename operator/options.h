@@ -22,6 +22,7 @@ struct options {
     uint32_t metrics_port;
     char *progress, *progress_hosts; /* the Secret of its certificate; NULL: no such server */
     uint32_t progress_port;
+    char *history; /* ConfigMap; NULL: it is forgotten */
     char *log_level, *log_format;
     char *partition_prefix;
     char *priority_classes;

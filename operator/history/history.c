@@ -181,6 +181,11 @@ void history_note_start(struct history *history, const struct forecast_verdict *
 
 /* ---- text ---- */
 
+uint32_t history_run_count(const struct history *history)
+{
+    return history->runs.count < RUN_HISTORY_MAX ? history->runs.count : RUN_HISTORY_MAX;
+}
+
 bool history_is_saved(const struct history *history)
 {
     return history->noted.runs == history->saved.runs && history->noted.starts == history->saved.starts;
@@ -201,8 +206,9 @@ cJSON *history_print(const struct history *history)
 static void add_unsaved(struct run_history *to, const struct history *from)
 {
     uint64_t unsaved = from->noted.runs - from->saved.runs;
+    uint32_t kept = history_run_count(from);
 
-    for (uint32_t i = unsaved < RUN_HISTORY_MAX ? (uint32_t)unsaved : RUN_HISTORY_MAX; i > 0; i--) {
+    for (uint32_t i = unsaved < kept ? (uint32_t)unsaved : kept; i > 0; i--) {
         const struct run_past *run = &from->runs.runs[(from->runs.count - i) % RUN_HISTORY_MAX];
 
         run_history_add(to, &run->kind, run->seconds);

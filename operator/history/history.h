@@ -63,6 +63,7 @@ void history_note_start(struct history *history, const struct forecast_verdict *
 
 #define HISTORY_TEXT_MAX ((size_t)512 * 1024)
 
+uint32_t history_run_count(const struct history *history); /* that are kept */
 bool history_is_saved(const struct history *history);
 cJSON *history_print(const struct history *history); /* owned by the caller */
 /* Takes what was printed, followed by the runs that are not saved. Returns a sentence about what it has left

@@ -42,8 +42,8 @@ int64_t job_progress_stale_at_s(const struct job_progress *progress, int64_t now
 
 /* ---- reports ---- */
 
-/* The instance's place, made if it is new. */
-static struct instance_progress *instance_of(struct job_progress *progress, uint32_t instance)
+/* The index of the instance, or where it would be. */
+static size_t place_of(const struct job_progress *progress, uint32_t instance)
 {
     size_t low = 0, high = progress->count;
 
@@ -55,6 +55,22 @@ static struct instance_progress *instance_of(struct job_progress *progress, uint
         else
             high = middle;
     }
+    return low;
+}
+
+const struct instance_progress *job_progress_find(const struct job_progress *progress, uint32_t instance)
+{
+    size_t at = place_of(progress, instance);
+
+    return at < progress->count && progress->instances[at].instance == instance ? &progress->instances[at]
+                                                                                : NULL;
+}
+
+/* The instance's place, made if it is new. */
+static struct instance_progress *instance_of(struct job_progress *progress, uint32_t instance)
+{
+    size_t low = place_of(progress, instance);
+
     if (low < progress->count && progress->instances[low].instance == instance)
         return &progress->instances[low];
     progress->instances = mem_grow(progress->instances, progress->count + 1, sizeof(*progress->instances));

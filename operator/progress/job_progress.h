@@ -51,6 +51,8 @@ bool job_progress_admit(struct job_progress *progress, uint32_t instance, int64_
  * nothing. */
 void job_progress_add(struct job_progress *progress, uint32_t instance, uint32_t worker,
                       const struct progress_report *report, struct progress_time now);
+const struct instance_progress *job_progress_find(const struct job_progress *progress,
+                                                  uint32_t instance); /* NULL: it never reported */
 /* What the program still takes if it goes on as fast as it has moved so far; -1: it has not moved enough to
  * tell, its reports are stale, or it should have ended already. */
 int64_t instance_progress_left_s(const struct instance_progress *progress, int64_t now_s);

@@ -4,11 +4,13 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/api/names.h"
+#include "operator/history/history.h"
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/act/act.h"
 #include "operator/reconcile/grants.h"
 #include "operator/reconcile/observe/observe.h"
 #include "operator/reconcile/observe/watches.h"
+#include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/schedule.h"
 
 /* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
@@ -100,6 +102,7 @@ static void reconcile(struct reconciler *r, const char *key)
         if (!plan_has(&plan, cache->write_rejected_op)) /* it is no longer wanted */
             mem_set_str(&cache->write_rejected, NULL);
         cache->details_since_ms = plan_details_since(&plan, cache->details_since_ms, loop_now_ms(r->loop));
+        run_times_note_job(cache, job);
         grants_set(r, job, cache, &plan);
     }
     act(r, key, job, cache, &plan);
@@ -146,6 +149,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;
     r->queue = workqueue_new();
+    r->history = history_new();
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
                                                     .credentials = options->credentials,
                                                     .may_send = may_send,
@@ -176,6 +180,7 @@ void reconciler_free(struct reconciler *r)
     watches_stop(r);
     pool_free(r->pool);
     workqueue_free(r->queue);
+    history_free(r->history);
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
     map_release(&r->with_claims);
@@ -230,4 +235,9 @@ char *reconciler_trouble(const struct reconciler *r)
 const struct reconciler_counters *reconciler_counters(const struct reconciler *r)
 {
     return &r->counters;
+}
+
+struct history *reconciler_history(const struct reconciler *r)
+{
+    return r->history;
 }

@@ -8,6 +8,7 @@
 
 struct cordon;
 struct events;
+struct history;
 struct kube;
 struct loop;
 struct reconciler;
@@ -28,4 +29,5 @@ bool reconciler_is_synced(const struct reconciler *reconciler);
 /* Why the reconciler does not see changes, in a sentence; NULL: it does. Caller frees. */
 char *reconciler_trouble(const struct reconciler *reconciler);
 
+struct history *reconciler_history(const struct reconciler *reconciler);
 const struct reconciler_counters *reconciler_counters(const struct reconciler *reconciler);

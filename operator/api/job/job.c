@@ -24,7 +24,9 @@ static struct compressed_text *pack_json(const cJSON *node, uint64_t *ret_hash)
 static void read_templates(struct job *job, const cJSON *spec)
 {
     const cJSON *workers = json_at(spec, "workers/template"), *launcher = json_at(spec, "launcher");
+    const cJSON *containers = json_at(workers, "spec/containers");
 
+    job->image = str_hash(json_str(containers ? containers->child : NULL, "image", ""));
     job->overrides_restart_policy = !str_eq(json_str(workers, "spec/restartPolicy", "Never"), "Never");
     job->template_text = pack_json(workers, &job->revision);
     if (job->spec.has_launcher)

@@ -77,6 +77,7 @@ struct job {
     char *key;                             /* "namespace/name" */
     uint64_t revision;                     /* hash of the template; never 0 */
     uint64_t launcher_revision;            /* hash of spec.launcher; 0 without one */
+    uint64_t image;                        /* hash of the image of the template's first container */
     struct compressed_text *template_text; /* spec.workers.template; {} when absent */
     struct compressed_text *launcher_text; /* spec.launcher; NULL without one */
     bool overrides_restart_policy;         /* the template has its own restart policy, which is not Never */

@@ -3,6 +3,7 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/observe/watches.h"
+#include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/nodes.h"
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/schedule.h"
@@ -124,6 +125,7 @@ static void on_record(void *ctx, const struct store_change *change)
 
     job_cache_note_version(cache, record->resource_version);
     accounting_note_record(&r->counters.accounting, change->old, change->new, loop_now_ms(r->loop));
+    run_times_note_record(r, cache, change->old, change->new);
     if (!change->old && record_is_ownerless(record))
         log_info("releasing orphaned partition on request", KV("partition", record->name),
                  KV("controller", record->controller));

@@ -268,12 +268,24 @@ void progress_board_put(const struct progress_board *board, const char *uid, cJS
     json_put_take(status, "trainerStatus", json_dup(json_at(printed, "trainerStatus")));
 }
 
+static const struct instance_progress *progress_of(const struct progress_board *board,
+                                                   const struct record *record)
+{
+    const struct board_job *it = map_get(&board->jobs, record->job_uid);
+    const struct instance_progress *instance = it ? job_progress_find(&it->progress, record->instance) : NULL;
+
+    /* Before, the instance ran on another partition. */
+    return instance && instance->reported.unix_s >= record->created_s ? instance : NULL;
+}
+
 struct progress_board *progress_board_new(struct reconciler *reconciler)
 {
     struct progress_board *board = NEW(struct progress_board);
 
     board->r = reconciler;
     board->jobs.borrows_keys = true;
+    reconciler->progress = board;
+    reconciler->progress_of = progress_of;
     loop_timer_start(reconciler->loop, &board->tick, TICK_MS, on_tick);
     return board;
 }
@@ -285,6 +297,7 @@ void progress_board_free(struct progress_board *board)
     if (!board)
         return;
     loop_timer_stop(&board->tick);
+    board->r->progress_of = NULL;
     for (size_t i = 0; map_next(&board->jobs, &i, NULL, &value);)
         board_job_free(value);
     map_release(&board->jobs);

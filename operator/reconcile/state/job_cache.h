@@ -8,6 +8,7 @@
 
 #include "base/core/map.h"
 #include "base/core/str.h"
+#include "operator/forecast/run_estimate.h"
 #include "operator/reconcile/decide/model/view.h"
 #include "operator/reconcile/state/job_claims.h"
 
@@ -70,7 +71,8 @@ struct job_cache {
     const char *dry_run_reason;
     int64_t dry_run_retry_at_ms;
 
-    int32_t priority; /* of its template's PriorityClass, as the API server answered; 0 until then */
+    struct run_kind kind; /* of its runs; size 0: not known yet */
+    int32_t priority;     /* of its template's PriorityClass, as the API server answered; 0 until then */
 
     bool create_rejected, endpoints_rejected; /* of pods and objects they need; of EndpointSlices */
     const char *create_reason;

@@ -29,6 +29,10 @@
  */
 #define LATE_POD_MS (34000 + EXPECT_MAX_MS)
 
+struct history;
+struct instance_progress;
+struct progress_board;
+
 struct reconciler {
     struct loop *loop;
     struct kube *kube;
@@ -59,6 +63,11 @@ struct reconciler {
     int64_t validate_by_ms; /* jobs without an answer by then are not waited for */
     bool aborted;
     struct reconciler_counters counters;
+    struct history *history;
+    /* What the program on a partition has reported, borrowed until the next report, or NULL. */
+    const struct instance_progress *(*progress_of)(const struct progress_board *board,
+                                                   const struct record *record); /* NULL: programs cannot */
+    const struct progress_board *progress;
 };
 
 struct job_cache *job_cache_get(struct reconciler *r, const char *key,

@@ -136,6 +136,35 @@ static void put_restarts(const void *ctx, const struct openmetrics_family *famil
         put_reasons(family->name, "", v->counters->accounting.restarts, out);
 }
 
+/* ---- forecasts ---- */
+
+static void put_history(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->history)
+        str_addf(out, "%s %u\n", family->name, history_run_count(v->history));
+}
+
+static void put_starts(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    static const char *const NAMES[HISTORY_STARTS] = {
+        [HISTORY_BEFORE_BAND] = "before", [HISTORY_INSIDE_BAND] = "inside", [HISTORY_AFTER_BAND] = "after"};
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->history && i < HISTORY_STARTS; i++)
+        str_addf(out, "%s_total{band=\"%s\"} %llu\n", family->name, NAMES[i],
+                 (unsigned long long)v->history->starts[i]);
+}
+
+static void put_band_widths(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    if (v->history)
+        openmetrics_put_histogram(family->name, "", &v->history->band_widths, out);
+}
+
 /* ---- namespaces ---- */
 
 static void put_namespace_ipus(const void *ctx, const struct openmetrics_family *family, struct str *out)
@@ -378,6 +407,12 @@ static const struct openmetrics_family families[] = {
                        .offset = SNAPSHOT(terminating_s)),
     OPENMETRICS_FAMILY("ipu_operator_phase_duration_seconds", "histogram", "Duration of completed job phases",
                        put_phases),
+    OPENMETRICS_FAMILY("ipu_operator_history_runs", "gauge", "Past runs from which run times are estimated",
+                       put_history),
+    OPENMETRICS_FAMILY("ipu_operator_forecast_starts", "counter",
+                       "Starts of instances before, inside or after their expected band", put_starts),
+    OPENMETRICS_FAMILY("ipu_operator_forecast_band_seconds", "histogram",
+                       "Width of the expected bands of these starts", put_band_widths),
     OPENMETRICS_FAMILY("ipu_operator_pods", "gauge", "Pods of IPUJobs", put_number, .offset = SNAPSHOT(pods)),
     OPENMETRICS_FAMILY("ipu_operator_partition_records", "gauge", "Partition records", put_number,
                        .offset = SNAPSHOT(records)),

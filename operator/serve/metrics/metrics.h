@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/core/str.h"
+#include "operator/history/history.h"
 #include "operator/kube/client/client.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/metrics_snapshot.h"
@@ -16,6 +17,7 @@ struct metrics_view {
     bool is_leader;
     const struct metrics_snapshot *snapshot;    /* of the leader; NULL: this replica is not the leader */
     const struct reconciler_counters *counters; /* likewise */
+    const struct history *history;              /* likewise */
     const struct kube_counter *requests;
     size_t request_count;
     uint64_t events_dropped;

@@ -1,0 +1,49 @@
+#include "operator/reconcile/state/run_times.h"
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "operator/history/history.h"
+#include "operator/reconcile/state/run_end.h"
+
+static int64_t elapsed_s(const struct reconciler *r, const struct job_cache *cache,
+                         const struct record *record)
+{
+    const struct partition_cache *partition = map_get(&cache->partitions, record->name);
+
+    return run_elapsed_s(
+        record, partition && partition->is_ours_fresh ? partition->since_ms : -1,
+        (struct run_time){.loop_ms = loop_now_ms(r->loop), .unix_s = loop_unix_micros() / 1000000});
+}
+
+struct forecast_quantiles run_times_of_waiting(struct reconciler *r, const struct job_cache *cache)
+{
+    return history_run(r->history, &cache->kind, loop_now_ms(r->loop) / 1000);
+}
+
+struct forecast_quantiles run_times_of_running(struct reconciler *r, const struct record *record)
+{
+    const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
+
+    if (!cache)
+        return (struct forecast_quantiles){0};
+    return history_left(r->history, &cache->kind, elapsed_s(r, cache, record),
+                        r->progress_of ? r->progress_of(r->progress, record) : NULL,
+                        loop_now_ms(r->loop) / 1000);
+}
+
+void run_times_note_job(struct job_cache *cache, const struct job *job)
+{
+    char image[17];
+
+    (void)snprintf(image, sizeof image, "%llx", (unsigned long long)job->image);
+    cache->kind = run_kind_of(job->ns, job->name, image, job->spec.ipus_per_instance);
+}
+
+/* A job that this process has not reconciled has no kind. */
+void run_times_note_record(struct reconciler *r, const struct job_cache *cache, const struct record *old,
+                           const struct record *new)
+{
+    if (run_has_ended(old, new) && cache->kind.size)
+        history_note_run(r->history, &cache->kind, elapsed_s(r, cache, old));
+}
