@@ -61,6 +61,7 @@ def test_defaults_install_the_operator_alone(render):
     assert set(render({**NO_WEBHOOKS, "crds": {"upgrade": False}})) == {
         ("ServiceAccount", "ipu-operator-controller"),
         ("ConfigMap", "ipu-operator-vipu-controllers"),
+        ("ConfigMap", "ipu-operator-history"),
         ("Service", "ipu-operator-vipu-proxy"),
         ("Service", "ipu-operator-controller-manager-metrics"),
         ("Service", "ipu-operator-progress"),
@@ -107,6 +108,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "progress": "ipu-operator-progress",
         "progress-hosts": "ipu-operator-progress.ipus.svc",
         "progress-port": "8444",
+        "history": "ipu-operator-history",
         "log-level": "info",
         "log-format": "text",
         "partition-prefix": "p",
@@ -125,6 +127,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "metrics-hosts": plain["metrics-hosts"].replace("ipu-operator", "ipu"),
         "metrics-certificate": "/etc/ipu-operator-metrics",
         "lease-name": "ipu",
+        "history": "ipu-history",
         "launcher-image": "registry.example.com/team/launch:1",
         "launcher-pull-policy": "Always",
         "pull-secrets": "pull,other",

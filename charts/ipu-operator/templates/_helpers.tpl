@@ -98,6 +98,11 @@ without a registry to pull from. */}}
 {{- printf "%s-vipu-server.%s.svc" (include "ipu-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{- /* The ConfigMap with the run times of past jobs. */}}
+{{- define "ipu-operator.history" -}}
+{{ include "ipu-operator.fullname" . }}-history
+{{- end -}}
+
 {{- /* The Service of the progress server, and the Secret of its certificate. */}}
 {{- define "ipu-operator.progress" -}}
 {{ include "ipu-operator.fullname" . }}-progress

@@ -141,7 +141,7 @@ default. Other images and tags are the user's choice. */}}
   "launcher-pull-policy" "global.launcherImagePullPolicy" "pull-secrets" "global.imagePullSecrets"
   "host-network" "worker.hostNetwork" "network-policy" "worker.networkPolicy" "mpi-network" "worker.mpiNetwork"
   "metrics" "metrics.mode" "metrics-port" "" "metrics-hosts" "" "metrics-certificate" "metrics.certificateSecret"
-  "progress" "progress.enabled" "progress-hosts" "" "progress-port" ""
+  "history" "" "progress" "progress.enabled" "progress-hosts" "" "progress-port" ""
   "admission" "admissionWebhooks.enabled" "admission-port" "admissionWebhooks.port" "admission-hosts" ""
   "admission-certificate" "admissionWebhooks.certManager" "vipu-controllers-visibility" "vipuControllers.visibility"
   "hide-vipu-controller-addresses" "vipuControllers.hideAddresses" -}}
