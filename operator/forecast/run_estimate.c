@@ -93,8 +93,9 @@ static struct sample sample_of(const struct run_history *history, const struct r
     for (uint32_t i = 1; i <= kept; i++) {
         const struct run_past *run = &history->runs[(history->count - i) % RUN_HISTORY_MAX];
 
-        for (unsigned l = 0; l < LEVELS; l++)
-            if (samples[l].count < WINDOW && run->seconds > elapsed && is_of_level(run, kind, l))
+        /* Each level is part of the next one. */
+        for (unsigned l = run->seconds > elapsed ? LEVELS : 0; l-- > 0 && is_of_level(run, kind, l);)
+            if (samples[l].count < WINDOW)
                 samples[l].seconds[samples[l].count++] = run->seconds - elapsed;
         if (samples[0].count == WINDOW)
             break;
