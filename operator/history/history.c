@@ -79,8 +79,9 @@ static struct forecast_quantiles look_up(struct history *history, const struct r
 {
     struct history_estimate *it = find_kept(history, kind, elapsed_s);
     bool is_kept = it->is_used && it->elapsed_s == elapsed_s && is_same(&it->kind, kind);
+    bool is_recent = it->left.p90 && loop_s < it->looked_s + HISTORY_KEPT_S;
 
-    if (is_kept && (it->runs == history->noted.runs || loop_s < it->looked_s + HISTORY_KEPT_S))
+    if (is_kept && (is_recent || it->runs == history->noted.runs))
         return it->left;
     if (!has_turn(history, loop_s))
         return is_kept ? it->left : (struct forecast_quantiles){0};
