@@ -18,6 +18,7 @@
 #include "launcher/inpod/install.h"
 #include "launcher/inpod/launcher_pod.h"
 #include "launcher/inpod/mpirun_command.h"
+#include "launcher/inpod/previous_attempt.h"
 #include "launcher/process/command.h"
 #include "launcher/process/bundled_programs.h"
 #include "launcher/process/diag.h"
@@ -322,20 +323,21 @@ int main(int argc, char **argv)
     static const struct {
         const char *word;
         int (*act)(char **words);
+        bool begins; /* the pod's log */
     } verbs[] = {
-        {"run", run},
-        {"exec", become},
-        {"env", print_env},
-        {"hold", hold},
-        {"agent", companion},
-        {"remote", companion},
-        {"rank", become_rank},
-        {"daemon", become_daemon},
-        {"agent-ready", companion},
-        {"progress", companion},
-        {"install", install},
-        {"--help", help},
-        {"--version", version},
+        {"run", run, true},
+        {"exec", become, false},
+        {"env", print_env, false},
+        {"hold", hold, true},
+        {"agent", companion, true},
+        {"remote", companion, false},
+        {"rank", become_rank, false},
+        {"daemon", become_daemon, false},
+        {"agent-ready", companion, false},
+        {"progress", companion, false},
+        {"install", install, false},
+        {"--help", help, false},
+        {"--version", version, false},
     };
 
     struct opts_command commands[COUNT_OF(verbs) + 1] = {0};
@@ -350,8 +352,11 @@ int main(int argc, char **argv)
     if (opts_completion_answer(&spec, commands, argc, argv, &completion))
         return print(&completion);
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
-        if (strcmp(argv[1], verbs[i].word) == 0)
-            return verbs[i].act(argv + 2);
+        if (strcmp(argv[1], verbs[i].word) != 0)
+            continue;
+        if (verbs[i].begins)
+            previous_attempt_print();
+        return verbs[i].act(argv + 2);
     }
     return fail_usage("unknown command");
 }
