@@ -49,6 +49,8 @@
 #define ANNOTATION_CORDON "graphcore.ai/cordon"
 /* Of a pod: the CA of the server to which its program reports its progress. */
 #define ANNOTATION_PROGRESS_CA "graphcore.ai/progress-ca"
+/* Of a restarted pod: how the attempt before it ended. */
+#define ANNOTATION_PREVIOUS_ATTEMPT "graphcore.ai/previous-attempt"
 #define ANNOTATION_DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 
 /* The agent's port of a worker: its name in the pod spec, and its number if the pod has its own network. */

@@ -100,6 +100,10 @@ def test_a_failure_is_named_and_the_ipus_go_back(stack, start):
     assert "something broke" in made.log()
 
 
+def own_lines(log):
+    return [line for line in log.splitlines() if not line.startswith("ipu-launch: ")]
+
+
 FAILS_WHEN_TOLD = f"echo \"rank $RANK begins\"; {UNTIL_TOLD}; echo this went wrong >&2; exit 3"
 
 
@@ -116,7 +120,7 @@ def test_a_failed_worker_leaves_the_logs_of_its_peers(stack, start):
 
 
 def test_the_log_of_a_failed_attempt_is_readable_until_the_next_begins(start):
-    """And its last lines are in the status afterwards."""
+    """And its last lines are in the status afterwards, those of its peer too, and in the log of the next."""
     made = start(job("again", FAILS_WHEN_TOLD, workersPerJobInstance="2",
                      restartPolicy={"type": "OnFailure", "backOffLimit": 1}))
     for attempt in range(2):
@@ -125,10 +129,16 @@ def test_the_log_of_a_failed_attempt_is_readable_until_the_next_begins(start):
         made.let_end(0)
         made.wait_for_state("Restarting", "Failed")
         assert "this went wrong" in made.log(0)
-        assert made.wait_log_kept(1).startswith("rank 1 begins")
+        assert own_lines(made.wait_log_kept(1)) == ["rank 1 begins"]
+    for worker, last in (0, "this went wrong"), (1, "rank 1 begins"):
+        before = made.log(worker)
+        assert "ipu-launch: This is restart 1 of instance 0.\n" in before
+        assert "Container main of pod again-worker-0 exited with code 3: this went wrong (ContainerFailed)" in before
+        assert f"ipu-launch: {last}\nipu-launch: The output of this attempt follows.\nrank {worker} begins" in before
     ended = made.wait_for_reason("BackoffLimitExceeded")
     assert [(failure["pod"], failure["attempt"]) for failure in ended["failures"]] == [("again-worker-0", 1), ("again-worker-0", 0)]
-    assert "this went wrong" in ended["failures"][1]["message"]
+    assert [failure["message"] for failure in ended["failures"]] == ["rank 0 begins\nthis went wrong\n"] * 2
+    assert ended["failures"][0].get("otherPods") is None, "the pods of the last attempt have their logs"
 
 
 def test_a_sidecar_does_not_keep_a_job_from_ending(start):

@@ -100,7 +100,7 @@ def lines_of(log):
     """Of one container, in the order of their text: those of mpirun's ranks have none. mpirun warns if a daemon is quicker than
     itself, and numbers its jobs."""
     found = [re.sub(r"^\[\d+,\d+\]<\w+>:", "", line) for line in log.splitlines()]
-    return sorted(re.sub(r"\d+\.\d+\.\d+\.\d+|\[\[\d+,", "...", line) for line in found
+    return sorted(re.sub(r"\d+\.\d+\.\d+\.\d+|\[\[\d+,|\d+-\d+-\d+T[\d:]+Z", "...", line) for line in found
                   if not OWN.match(line) and "plm:rsh: Warning: setpgid(" not in line)
 
 

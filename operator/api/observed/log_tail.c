@@ -8,6 +8,16 @@
 #include "base/core/utf8.h"
 
 #define NUMBER "-worker-"
+#define ATTEMPT_BEGINS "ipu-launch: The output of this attempt follows.\n"
+
+const char *log_tail_of_attempt(const char *lines)
+{
+    for (const char *at = lines; (at = strstr(at, ATTEMPT_BEGINS)); at++) {
+        if (at == lines || at[-1] == '\n')
+            return at + strlen(ATTEMPT_BEGINS);
+    }
+    return lines;
+}
 
 /* A line with `begin`, later `name`, directly followed by a worker's name, directly followed by `verb`; the
  * rest is the cause. Without a verb, `cause` is used. */

@@ -10,6 +10,10 @@
 
 #include "base/core/str.h"
 
+/* A restarted pod's log begins with lines of the attempt before it, up to this one
+ * (launcher/inpod/previous_attempt.h). What follows it; all lines without it. Borrowed. */
+const char *log_tail_of_attempt(const char *lines);
+
 struct lost_worker {
     uint32_t number;  /* over all instances, as in its pod's name */
     struct slice why; /* borrowed */

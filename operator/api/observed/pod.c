@@ -104,6 +104,7 @@ static bool is_cause(const struct pod *pod, const cJSON *terminated, int64_t at)
 static void read_termination(struct pod *pod, const cJSON *status, bool is_sidecar)
 {
     const cJSON *terminated = json_at(status, "state/terminated");
+    const char *lines = log_tail_of_attempt(json_str(terminated, "message", ""));
     int64_t at = 0;
 
     if (timefmt_parse_rfc3339(json_str(terminated, "finishedAt", ""), &at) && at > pod->finished_s)
@@ -115,13 +116,12 @@ static void read_termination(struct pod *pod, const cJSON *status, bool is_sidec
     pod->exit_code = (int)json_i64(terminated, "exitCode", 0);
     pod->exit_signal = (int)json_i64(terminated, "signal", 0);
     /* A runtime may miss the end of a process other than the container's first. */
-    mem_set_str(&pod->failed_reason, log_tail_is_out_of_memory(json_str(terminated, "message", NULL))
-                                         ? "OOMKilled"
-                                         : json_str(terminated, "reason", ""));
+    mem_set_str(&pod->failed_reason,
+                log_tail_is_out_of_memory(lines) ? "OOMKilled" : json_str(terminated, "reason", ""));
     pod->oom_killed = str_eq(pod->failed_reason, "OOMKilled");
     mem_set_str(&pod->failed_container, json_str(status, "name", ""));
     if (!pod->reason) /* a pod with a reason of its own, such as Evicted, is a better explanation */
-        keep_tail(&pod->message, json_str(terminated, "message", ""));
+        keep_tail(&pod->message, lines);
 }
 
 static void read_waiting(struct pod *pod, const cJSON *waiting)

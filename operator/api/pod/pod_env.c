@@ -91,12 +91,17 @@ void pod_env_add_instance(struct pod_env *env, const struct job *job, uint32_t i
     pod_env_add_number(&ours, "IPU_JOB_MASTER_PORT", name_master_port(job->uid, instance));
 }
 
-void pod_env_add_address(struct pod_env *env)
+void pod_env_add_field(struct pod_env *env, const char *name, const char *path)
 {
     struct pod_env ours = plain(env);
 
-    json_put_str(json_put_object(json_put_object(add(&ours, "IPU_JOB_ADDRESS"), "valueFrom"), "fieldRef"),
-                 "fieldPath", "status.podIP");
+    json_put_str(json_put_object(json_put_object(add(&ours, name), "valueFrom"), "fieldRef"), "fieldPath",
+                 path);
+}
+
+void pod_env_add_address(struct pod_env *env)
+{
+    pod_env_add_field(env, "IPU_JOB_ADDRESS", "status.podIP");
 }
 
 void pod_env_add_mpi(struct pod_env *env)

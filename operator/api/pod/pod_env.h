@@ -13,6 +13,8 @@ void pod_env_add(struct pod_env *env, const char *name, const char *value); /* N
 void pod_env_add_number(struct pod_env *env, const char *name, uint32_t value);
 /* From a key of a Secret. */
 void pod_env_add_secret(struct pod_env *env, const char *name, const char *secret, const char *key);
+/* From a field of the pod; only this operator sets such a variable. */
+void pod_env_add_field(struct pod_env *env, const char *name, const char *path);
 bool pod_env_has(const struct pod_env *env,
                  const char *name); /* set by the user, or by the operator before */
 /* The address of the partition. */

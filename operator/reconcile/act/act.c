@@ -8,6 +8,7 @@
 #include "operator/reconcile/act/dry_run.h"
 #include "operator/reconcile/act/launcher_requests.h"
 #include "operator/reconcile/act/responses.h"
+#include "operator/reconcile/decide/model/previous_attempt.h"
 #include "operator/reconcile/state/partitions.h"
 #include "vipu/model/shape.h"
 
@@ -96,6 +97,16 @@ static bool find_placement(const struct reconciler *r, const struct record *reco
     return true;
 }
 
+static void add_report(cJSON *pod, const struct job *job, const struct record *record, const char *name)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *status = record->restarts ? job_status(job, &err) : NULL;
+    AUTO(mem) char *report = previous_attempt_report(status, record->instance, record->restarts, name);
+
+    if (report)
+        pod_spec_add_report(pod, report);
+}
+
 static void send_pod(struct execution *execution, struct op *op, const struct job *job)
 {
     struct reconciler *r = execution->r;
@@ -117,6 +128,7 @@ static void send_pod(struct execution *execution, struct op *op, const struct jo
         return;
     }
     op->text = mem_strdup(json_str(pod, "metadata/name", ""));
+    add_report(pod, job, record, op->text);
     send(execution, op,
          &(struct kube_request){
              .method = "POST", .resource = &KUBE_PODS, .ns = job->ns, .body = pod, .retry_post = true});

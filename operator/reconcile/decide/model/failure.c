@@ -247,11 +247,10 @@ static cJSON *entry_of(const struct failure *failure)
     return item;
 }
 
-/* The end of a log, from the beginning of a line. Never empty if the log is not. */
-static const char *last_lines(const char *log)
+const char *failure_last_lines(const char *log, size_t most)
 {
     size_t length = strlen(log);
-    const char *from = length > STATUS_OTHER_LINES_MAX ? log + length - STATUS_OTHER_LINES_MAX : log;
+    const char *from = length > most ? log + length - most : log;
     const char *line = from == log ? NULL : strchr(from, '\n');
 
     if (line && line[1])
@@ -275,7 +274,7 @@ static void add_other_pods(const struct failure *failure, const char *named, boo
         item = json_push_take(list, json_object());
         json_put_str(item, "pod", pod->name);
         put_container(item, pod);
-        json_put_str(item, "message", last_lines(pod->message));
+        json_put_str(item, "message", failure_last_lines(pod->message, STATUS_OTHER_LINES_MAX));
     }
 }
 

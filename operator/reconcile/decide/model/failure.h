@@ -49,6 +49,9 @@ struct slice failure_last_line(const struct failure *failure);
 /* The sentence with the node and the last lines of the log: for an event. Caller frees. */
 char *failure_details(const struct failure *failure);
 
+/* The end of a log, from the beginning of a line. Never empty if the log is not. Borrowed. */
+const char *failure_last_lines(const char *log, size_t most);
+
 /* The failures in the status: the entries so far and these, the newest first, each attempt once with what
  * failed first in it. start_s: earlier entries belong to a time before the job was resumed, and are not
  * compared. NULL when there are none. Caller frees. */

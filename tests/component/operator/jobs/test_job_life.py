@@ -8,6 +8,7 @@ from waiting import until
 from world import FINALIZER, OPERATOR_NS, container, pod_template
 
 ENV = {"name": "EPOCHS", "value": "3"}
+REPORT = "graphcore.ai/previous-attempt"
 
 
 def env_of(pod, name):
@@ -226,6 +227,28 @@ def test_exit_code_policy_restarts_on_the_same_partition(world, vipu):
     assert failed["lastMessage"].endswith("exited with code 4; backOffLimit of 1 restart reached: no more")
     assert [failure["message"] for failure in failed["failures"]] == ["no more", "try again"]
     job.wait_released()
+
+
+def test_a_restarted_pod_has_the_last_lines_of_the_one_before(world, vipu):
+    """Each its own: the names are taken, and with them the logs."""
+    world.start_operator(vipu.address)
+    job = world.job("tells", workersPerJobInstance=2, restartPolicy={"type": "OnFailure"})
+    pods = job.run_pods(2)
+    job.wait("Running")
+    assert not any(REPORT in pod["metadata"]["annotations"] for pod in pods.values())
+    world.kubelet.fail(pods["tells-worker-1"], 4, "epoch 1\nKeyError: $(HOME)\x1b[2J\n")
+    until(lambda: is_stopped(job.pods()["tells-worker-0"]), "its peer is stopped", tell=world.tell)
+    world.kubelet.fail(pods["tells-worker-0"], 143, "epoch 1\n")
+    uids = {pod["metadata"]["uid"] for pod in pods.values()}
+    new = until(lambda: len(now := {name: pod for name, pod in job.pods().items() if pod["metadata"]["uid"] not in uids}) == 2 and now,
+                "both are new", tell=world.tell)
+    for name, last in [("tells-worker-0", "epoch 1\n"), ("tells-worker-1", "epoch 1\nKeyError: $(HOME)\\x1b[2J\n")]:
+        report = new[name]["metadata"]["annotations"][REPORT]
+        assert report.startswith("This is restart 1 of instance 0.\nThe attempt before it failed at ")
+        assert "Container train of pod tells-worker-1 exited with code 4: KeyError: $(HOME)\\x1b[2J (ContainerFailed)\n" in report
+        assert report.endswith(f"The last lines of {name} then:\n{last}")
+        field = next(item for item in new[name]["spec"]["containers"][0]["env"] if item["name"] == "IPU_JOB_PREVIOUS_ATTEMPT")
+        assert field["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.annotations['{REPORT}']"
 
 
 def test_a_pod_deleted_by_hand_comes_back(world, vipu):

@@ -5,6 +5,27 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 
+#define FOLLOWS "ipu-launch: The output of this attempt follows.\n"
+
+TEST(the_lines_of_an_attempt_follow_those_of_the_one_before)
+{
+    static const struct {
+        const char *lines, *own;
+    } rows[] = {
+        {"epoch 1\n", "epoch 1\n"},
+        {FOLLOWS "epoch 1\n", "epoch 1\n"},
+        {"ipu-launch: epoch 9\n" FOLLOWS, ""},
+        /* only the first one, which the program has not printed */
+        {"cut\n" FOLLOWS "epoch 1\n" FOLLOWS "epoch 2\n", "epoch 1\n" FOLLOWS "epoch 2\n"},
+        /* quoted: in the lines of the attempt before */
+        {"ipu-launch: " FOLLOWS "ipu-launch: epoch 1\n" FOLLOWS "epoch 2\n", "epoch 2\n"},
+        {"x" FOLLOWS, "x" FOLLOWS},
+    };
+
+    CHECK_ROWS (row, rows)
+        CHECK_STR_EQ(log_tail_of_attempt(row->lines), row->own);
+}
+
 TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
 {
     static const struct {

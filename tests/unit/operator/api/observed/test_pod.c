@@ -249,6 +249,21 @@ TEST(memory_that_ran_out_is_known_from_the_log_where_the_runtime_missed_it)
     CHECK_INT_EQ(pod->exit_code, 1);
 }
 
+/* Its log begins with those of the attempt before it. */
+TEST(the_lines_of_a_restarted_pod_are_its_own)
+{
+    AUTO(pod)
+    struct pod *pod =
+        parse("{" METADATA "}," ON_NODE ",\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[" STATE(
+            "main", "\"terminated\":{\"exitCode\":1,\"reason\":\"Error\",\"message\":\""
+                    "ipu-launch: ipu-launch: this container ran out of memory: the kernel killed 1 process\\n"
+                    "ipu-launch: The output of this attempt follows.\\nno data\\n\","
+                    "\"finishedAt\":\"2026-01-01T10:05:00Z\"}") "]}}");
+
+    CHECK(!pod->oom_killed);
+    CHECK_STR_EQ(pod->message, "no data\n");
+}
+
 TEST(an_evicted_pod_explains_itself)
 {
     AUTO(pod)

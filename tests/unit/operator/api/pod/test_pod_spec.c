@@ -329,3 +329,30 @@ TEST(without_a_certificate_no_pod_reports)
     CHECK(!env_value(pod, PROGRESS_URL));
     CHECK(!find_named(json_at(pod, "spec/volumes"), NAME_PROGRESS_VOLUME));
 }
+
+/* ---- the attempt before ---- */
+
+static const char *field_of(const cJSON *pod, const char *name)
+{
+    return json_str(find_named(json_at(json_at(pod, "spec/containers")->child, "env"), name),
+                    "valueFrom/fieldRef/fieldPath", NULL);
+}
+
+TEST(a_restarted_pod_has_a_report_of_the_attempt_before)
+{
+    static const char *const templates[] = {
+        "{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"c\"]}]}}",
+        "{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}", /* without ipu-launch, nobody would print it */
+    };
+
+    for (size_t i = 0; i < COUNT_OF(templates); i++) {
+        AUTO(json) cJSON *pod = pod_that_reports(NULL, templates[i]);
+
+        pod_spec_add_report(pod, "It failed: $(HOME)");
+        CHECK_STR_EQ(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
+                         json_at(pod, "metadata/annotations"), ANNOTATION_PREVIOUS_ATTEMPT)),
+                     "It failed: $(HOME)");
+        CHECK_STR_EQ(field_of(pod, "IPU_JOB_PREVIOUS_ATTEMPT"),
+                     i ? NULL : "metadata.annotations['" ANNOTATION_PREVIOUS_ATTEMPT "']");
+    }
+}
