@@ -5,6 +5,7 @@
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"
 #include "operator/serve/metrics/authz.h"
+#include "operator/serve/metrics/review_queue.h"
 
 #define REVIEW_TIMEOUT_MS 4000
 
@@ -12,32 +13,49 @@ struct auth_filter {
     struct kube *kube;
     struct auth_filter_handler handler;
     struct authz_cache cache;
-    struct authz_places places;
-    struct pending_request *pending;
+    struct review_queue reviews;
+    struct loop_timer start;
 };
 
 /* A request that waits for its reviews. */
 struct pending_request {
     struct auth_filter *auth_filter;
-    struct pending_request *next, **link; /* in the list of all */
+    struct review review;
     struct http_server_request *request;
-    char *place; /* of the filter's */
     struct authz_digest digest;
+    char *token;        /* NULL once it has been sent */
     const char *method; /* a constant of the server */
     char *path, *query;
     struct kube_call *call;
 };
 
+static struct pending_request *pending_of(struct review *review)
+{
+    return CONTAINER_OF(review, struct pending_request, review);
+}
+
+static void start_reviews(struct loop_timer *timer);
+
+static void start_reviews_soon(struct auth_filter *filter)
+{
+    loop_timer_start(kube_loop(filter->kube), &filter->start, 0, start_reviews);
+}
+
+/* Not in the queue any more. */
 static void pending_request_free(struct pending_request *pending)
 {
-    *pending->link = pending->next;
-    if (pending->next)
-        pending->next->link = pending->link;
-    *pending->place = '\0';
     kube_cancel(pending->call);
+    mem_free_secret(pending->token);
     mem_free(pending->path);
     mem_free(pending->query);
     mem_free(pending);
+}
+
+static void pending_request_remove(struct pending_request *pending)
+{
+    review_queue_remove(&pending->auth_filter->reviews, &pending->review);
+    start_reviews_soon(pending->auth_filter);
+    pending_request_free(pending);
 }
 
 static struct pending_request *pending_request_new(struct auth_filter *filter,
@@ -51,11 +69,6 @@ static struct pending_request *pending_request_new(struct auth_filter *filter,
     pending->method = view->method;
     pending->path = mem_strdup(view->path);
     pending->query = mem_strdup(view->query);
-    pending->next = filter->pending;
-    pending->link = &filter->pending;
-    if (pending->next)
-        pending->next->link = &pending->next;
-    filter->pending = pending;
     return pending;
 }
 
@@ -92,7 +105,7 @@ static void finish_request(struct pending_request *pending, enum authz_verdict v
 
     if (verdict != AUTHZ_UNKNOWN)
         authz_cache_put(&filter->cache, &pending->digest, verdict, loop_clock_ms());
-    pending_request_free(pending);
+    pending_request_remove(pending);
     reply(filter, request, &view, verdict);
 }
 
@@ -145,6 +158,32 @@ static void on_token_review(void *ctx, struct kube_response *res)
                     on_subject_review);
 }
 
+/* In a turn of its own: a reply may come from inside a handler. */
+static void start_reviews(struct loop_timer *timer)
+{
+    struct auth_filter *filter = CONTAINER_OF(timer, struct auth_filter, start);
+    struct review *review;
+
+    while ((review = review_queue_next(&filter->reviews))) {
+        struct pending_request *pending = pending_of(review);
+
+        send_review(pending, &KUBE_TOKEN_REVIEWS, authz_token_review(pending->token), on_token_review);
+        mem_free_secret(TAKE(pending->token));
+    }
+}
+
+static void enqueue(struct pending_request *pending, const char *peer)
+{
+    struct review *superfluous = review_queue_add(&pending->auth_filter->reviews, &pending->review, peer);
+
+    start_reviews_soon(pending->auth_filter);
+    if (!superfluous)
+        return;
+    http_server_replyf(pending_of(superfluous)->request, 429,
+                       "too many requests wait for their authorization; retry later\n");
+    pending_request_free(pending_of(superfluous));
+}
+
 void auth_filter_handle(void *ctx, struct http_server_request *request,
                         const struct http_server_request_info *view)
 {
@@ -159,28 +198,25 @@ void auth_filter_handle(void *ctx, struct http_server_request *request,
         reply(filter, request, view, known);
         return;
     }
-    char *place = authz_take_place(&filter->places, view->peer);
-    if (!place) {
-        http_server_replyf(request, 429, "too many authorization requests in progress; retry later\n");
-        return;
-    }
     pending = pending_request_new(filter, request, view);
-    pending->place = place;
     pending->digest = digest;
-    send_review(pending, &KUBE_TOKEN_REVIEWS, authz_token_review(token), on_token_review);
+    pending->token = mem_strdup(token);
+    enqueue(pending, view->peer);
 }
 
 void auth_filter_cancel(void *ctx, struct http_server_request *request)
 {
     struct auth_filter *filter = ctx;
-    struct pending_request *pending = filter->pending;
+    struct review *review;
 
-    while (pending && pending->request != request)
-        pending = pending->next;
-    if (pending)
-        pending_request_free(pending);
-    else
-        filter->handler.cancel(filter->handler.ctx, request);
+    TAILQ_FOREACH(review, &filter->reviews, entry)
+    {
+        if (pending_of(review)->request == request) {
+            pending_request_remove(pending_of(review));
+            return;
+        }
+    }
+    filter->handler.cancel(filter->handler.ctx, request);
 }
 
 struct auth_filter *auth_filter_new(struct kube *kube, const struct auth_filter_handler *handler)
@@ -189,14 +225,18 @@ struct auth_filter *auth_filter_new(struct kube *kube, const struct auth_filter_
 
     filter->kube = kube;
     filter->handler = *handler;
+    TAILQ_INIT(&filter->reviews);
     return filter;
 }
 
 void auth_filter_free(struct auth_filter *filter)
 {
+    struct review *review;
+
     if (!filter)
         return;
-    while (filter->pending)
-        pending_request_free(filter->pending);
+    while ((review = TAILQ_FIRST(&filter->reviews)))
+        pending_request_remove(pending_of(review));
+    loop_timer_stop(&filter->start);
     mem_free(filter);
 }

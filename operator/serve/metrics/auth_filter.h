@@ -1,6 +1,6 @@
 /* Passes authorized requests on to a handler (authz.h), and answers the others itself: 401 and 403, 429 when
- * too many reviews are in progress, for all or for this client, 503 when the API server does not respond.
- * Tokens are not kept. */
+ * too many requests wait for their reviews (review_queue.h), 503 when the API server does not respond. Tokens
+ * are kept only until they are sent. */
 #pragma once
 
 #include "base/http/http_server.h"

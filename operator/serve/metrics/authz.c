@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -83,22 +82,6 @@ struct authz_digest authz_digest(const char *token, const char *path)
     (void)made;
     mem_free_secret(text);
     return digest;
-}
-
-char *authz_take_place(struct authz_places *places, const char *peer)
-{
-    char *place = NULL;
-    unsigned of_peer = 0;
-
-    for (size_t i = 0; i < AUTHZ_REVIEWS_MAX; i++) {
-        if (!*places->peers[i])
-            place = places->peers[i];
-        of_peer += str_eq(places->peers[i], peer);
-    }
-    if (!place || of_peer >= AUTHZ_REVIEWS_OF_PEER_MAX)
-        return NULL;
-    (void)snprintf(place, AUTHZ_PEER_BYTES, "%s", peer);
-    return place;
 }
 
 enum authz_verdict authz_cache_get(const struct authz_cache *memory, const struct authz_digest *digest,

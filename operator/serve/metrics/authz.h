@@ -8,9 +8,6 @@
 
 #include "base/doc/json.h"
 
-#define AUTHZ_PEER_BYTES 64u
-#define AUTHZ_REVIEWS_MAX 8u /* requests with reviews in progress */
-#define AUTHZ_REVIEWS_OF_PEER_MAX 2u
 #define AUTHZ_CACHE_SIZE 64u
 #define AUTHZ_ALLOWED_TTL_MS 60000 /* a revoked permission takes effect after this time */
 #define AUTHZ_DENIED_TTL_MS 10000
@@ -36,15 +33,6 @@ struct authz_digest {
     uint8_t bytes[32];
 };
 struct authz_digest authz_digest(const char *token, const char *path);
-
-/* The clients whose requests have reviews in progress. All zero: none. */
-struct authz_places {
-    char peers[AUTHZ_REVIEWS_MAX][AUTHZ_PEER_BYTES]; /* addresses; "": the place is free */
-};
-
-/* A place for a client of this address; NULL: all are taken, or it has its share. Making it "" releases it.
- */
-char *authz_take_place(struct authz_places *places, const char *peer);
 
 /* All zero: empty. The entry that expires first is replaced. */
 struct authz_cache {

@@ -1,5 +1,7 @@
 """/metrics of the operator, read by a parser that is not ours."""
 
+import http.client
+import itertools
 import json
 import math
 import re
@@ -16,6 +18,8 @@ from pages import metrics
 from ports import own_address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from waiting import DEADLINE_S, until
+
+LIFETIMES_S = itertools.count(3600)  # tokens of equal times are equal
 
 
 def families(operator):
@@ -234,6 +238,9 @@ class SecureMetrics:
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
+    def connect(self, source):
+        return http.client.HTTPSConnection("127.0.0.1", int(self._port), source_address=(source, 0), timeout=DEADLINE_S, context=self._context)
+
     def certificate(self):
         return ssl.get_server_certificate(("localhost", int(self._port)))
 
@@ -249,7 +256,12 @@ def status_of(url, token=None):
 
 def account(world, name):
     world.api.create("serviceaccounts", world.ns, {"metadata": {"name": name}})
-    made = world.api.request("POST", world.api.path("serviceaccounts", world.ns, name, "token"), {"spec": {}})
+    return token_of(world, name)
+
+
+def token_of(world, name):
+    """A new one each time."""
+    made = world.api.request("POST", world.api.path("serviceaccounts", world.ns, name, "token"), {"spec": {"expirationSeconds": next(LIFETIMES_S)}})
     return made["status"]["token"]
 
 

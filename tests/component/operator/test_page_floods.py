@@ -2,17 +2,21 @@
 
 import concurrent.futures
 import contextlib
+import http.client
 import json
 import re
 import socket
 import ssl
+import statistics
 import threading
 import time
 import urllib.request
+import uuid
 
 import operator_program
 import pytest
 from test_admission import CANNOT_SAY, VALIDATE, Webhooks, job
+from test_metrics import SecureMetrics, make_reader, token_of
 from waiting import DEADLINE_S, until
 from world import pod_template
 
@@ -23,6 +27,7 @@ PAGE_ITEMS = 500  # PAGE_ITEMS_MAX of operator/api/page.h
 CONNECTIONS_PER_PEER = 16  # PAGES_CONNECTIONS_PER_PEER of operator/serve/pages/pages.h
 WEBHOOK_CONNECTIONS_PER_PEER = 128  # CONNECTIONS_PER_PEER of operator/serve/webhooks/webhooks.c
 CONNECTIONS = 240
+STRANGERS = 32
 DRY_RUNS = 4  # DRY_RUNS_MAX of operator/serve/webhooks/webhooks.c
 BOUND_BYTES = 64 << 20  # docs/security.md says so
 PROMPT_S = 1
@@ -162,6 +167,41 @@ def test_a_flood_of_the_webhooks_costs_little(world, vipu):
         assert peak_bytes(operator) - idle < BOUND_BYTES
     finally:
         webhooks.remove()
+
+
+def test_a_flood_of_strangers_does_not_delay_a_reader(world, vipu):
+    """From four addresses, with a new token each time: whoever reads for the first time is served among them."""
+    reader = make_reader(world)
+    operator = world.start_operator(vipu.address, "--metrics", "secure", "--metrics-port", "0")
+    page, over, asked = SecureMetrics(operator), threading.Event(), []
+    until(lambda: page.ask(reader)[0] == 200, "the binding is in force", tell=world.tell)
+
+    def flood(number):
+        while not over.is_set():
+            with contextlib.closing(page.connect(f"127.0.{1 + number % 4}.1")) as connection, contextlib.suppress(OSError, http.client.HTTPException):
+                while not over.is_set():
+                    connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {uuid.uuid4()}"})
+                    answer = connection.getresponse()
+                    answer.read()
+                    asked.append(answer.status)
+
+    tokens = [token_of(world, "metrics-reader") for _ in range(20)]
+    idle, durations = forget_peak(operator), []
+    with concurrent.futures.ThreadPoolExecutor(STRANGERS) as pool:
+        floods = [pool.submit(flood, number) for number in range(STRANGERS)]
+        until(lambda: len(asked) > STRANGERS, "they ask", tell=world.tell)
+        try:
+            for token in tokens:
+                begin = time.monotonic()
+                assert page.ask(token)[0] == 200
+                durations.append(time.monotonic() - begin)
+        finally:
+            over.set()
+        for one in floods:
+            one.result()
+    assert statistics.median(durations) < PROMPT_S, durations
+    assert set(asked) <= {401, 429}
+    assert peak_bytes(operator) - idle < BOUND_BYTES
 
 
 def test_a_flood_of_the_webhooks_costs_the_api_server_little(world):

@@ -67,25 +67,6 @@ TEST(only_a_clear_yes_counts)
     }
 }
 
-TEST(a_client_takes_few_of_the_places_for_reviews)
-{
-    static const char *const floods[] = {"10.0.0.1", "10.0.0.2", "fd00::1"};
-    struct authz_places places = {0};
-    char *last = NULL;
-
-    CHECK_ROWS (peer, floods) {
-        for (unsigned i = 0; i < AUTHZ_REVIEWS_OF_PEER_MAX; i++)
-            CHECK(last = authz_take_place(&places, *peer));
-        CHECK(!authz_take_place(&places, *peer));
-    }
-    CHECK(authz_take_place(&places, "10.0.0.4"));
-    CHECK(authz_take_place(&places, "10.0.0.5"));
-    CHECK(!authz_take_place(&places, "10.0.0.6")); /* all are taken */
-    *last = '\0';
-    CHECK(!authz_take_place(&places, floods[0]));
-    CHECK(authz_take_place(&places, "10.0.0.6"));
-}
-
 TEST(verdicts_are_remembered_for_a_while)
 {
     struct authz_cache memory = {0};
