@@ -34,6 +34,30 @@ static bool has_bytes(const struct http_server_conn *conn, enum http_server_byte
     return conn->bytes[kind] > 0;
 }
 
+static bool reads(const struct http_server_conns *conns, const struct http_server_conn *conn)
+{
+    return has_bytes(conn, HTTP_SERVER_REPLIES) &&
+           loop_now_ms(conns->loop) < conn->idle_since_ms + HTTP_SERVER_READ_MS;
+}
+
+static struct http_server_conn *find_idle_longest(const struct http_server_conns *conns)
+{
+    struct http_server_conn *silent = NULL, *first = NULL;
+    uint32_t readers = 0;
+
+    for (struct lws_dll2 *place = conns->idle.head; place; place = place->next) {
+        struct http_server_conn *conn = CONTAINER_OF(place, struct http_server_conn, place);
+
+        if (!first)
+            first = conn;
+        if (reads(conns, conn))
+            readers++;
+        else if (!silent)
+            silent = conn;
+    }
+    return silent && readers <= HTTP_SERVER_READERS_MAX ? silent : first;
+}
+
 /* The one that has been idle longest among those that must go first; NULL: none has to go, or all are busy.
  */
 static struct http_server_conn *find_superfluous(const struct http_server_conns *conns)
@@ -45,11 +69,10 @@ static struct http_server_conn *find_superfluous(const struct http_server_conns 
         struct http_server_conn *conn = CONTAINER_OF(place, struct http_server_conn, place);
 
         if ((keeps_bodies && has_bytes(conn, HTTP_SERVER_BODIES)) ||
-            (keeps_replies && has_bytes(conn, HTTP_SERVER_REPLIES)) ||
-            (!keeps_bodies && !keeps_replies && is_full(conns)) || is_of_crowd(conns, conn))
+            (keeps_replies && has_bytes(conn, HTTP_SERVER_REPLIES)) || is_of_crowd(conns, conn))
             return conn;
     }
-    return NULL;
+    return is_full(conns) ? find_idle_longest(conns) : NULL;
 }
 
 static void make_room(struct loop_timer *timer)
@@ -107,6 +130,7 @@ void http_server_conns_set_idle(struct http_server_conns *conns, struct http_ser
 {
     lws_dll2_remove(&conn->place);
     lws_dll2_add_tail(&conn->place, &conns->idle);
+    conn->idle_since_ms = loop_now_ms(conns->loop);
     if (is_full(conns))
         loop_timer_start(conns->loop, &conns->timer, 0, make_room);
 }

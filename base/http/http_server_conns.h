@@ -1,8 +1,9 @@
 /* The connections of an HTTP server. If there are too many, the one that has been idle longest is closed,
- * counted from its start or from the last byte of a response; bytes of requests do not count. If partial
- * bodies, or responses that are not read, are too large in total, it is the one among those with such bytes;
- * if one peer has too many, it is one of that peer's. A connection that a handler is working for is never
- * closed for this. Private to base/http/http_server*.c. */
+ * counted from its start or from the last byte of a response; bytes of requests do not count. Those that read
+ * a response are spared, so that new connections, however many, do not cut it. If partial bodies, or
+ * responses that are not read, are too large in total, it is the one among those with such bytes; if one peer
+ * has too many, it is one of that peer's. A connection that a handler is working for is never closed for
+ * this. Private to base/http/http_server*.c. */
 #pragma once
 
 #include <libwebsockets.h>
@@ -12,6 +13,8 @@
 
 enum {
     HTTP_SERVER_CONNECTIONS_MAX = 256,
+    HTTP_SERVER_READERS_MAX = 128, /* more are not spared: others have to find a place */
+    HTTP_SERVER_READ_MS = 5000,    /* for some bytes of a response */
     HTTP_SERVER_BODY_BYTES_MAX = 12 * 1024 * 1024,
     HTTP_SERVER_REPLY_BYTES_MAX = 16 * 1024 * 1024
 };
@@ -33,6 +36,7 @@ struct http_server_conn {
     struct lws_dll2 place;
     struct lws *wsi;
     struct in6_addr peer;
+    int64_t idle_since_ms;
     size_t bytes[HTTP_SERVER_BYTES];
     struct http_server_request *request; /* NULL between two requests */
 };

@@ -605,6 +605,52 @@ static bool most_have_ended(void *ctx)
     return count_ended(ctx) >= CROWD - READERS_MAX;
 }
 
+static int connect_to(const struct bench *b)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(http_server_port(b->http_server)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    CHECK(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    return fd;
+}
+
+struct reader {
+    int fd;
+    size_t got, want;
+};
+
+static bool has_read(void *ctx)
+{
+    struct reader *reader = ctx;
+    char bytes[4096];
+    ssize_t got = 0;
+
+    while (reader->got < reader->want && (got = recv(reader->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        reader->got += (size_t)got;
+    CHECK(got > 0 || (got < 0 && errno == EAGAIN));
+    return reader->got >= reader->want;
+}
+
+/* Each of these rounds has more of them than there is room for. */
+TEST_F(bench, b, new_connections_do_not_cut_a_response_that_is_read)
+{
+    static const char *const nothing[3] = {"", "", ""};
+    struct reader reader = {.fd = connect_to(b)};
+    struct crowd crowd;
+
+    peer_send(reader.fd, GET("/big"));
+    while (reader.want < BIG_BYTES) {
+        reader.want += BIG_BYTES / 10;
+        exchange_run_until(b->loop, has_read, &reader);
+        crowd_come(&crowd, b, nothing);
+        check_that_it_answers(b);
+        crowd_go(&crowd);
+    }
+    (void)close(reader.fd);
+}
+
 /* 300,000 bytes wait for each of them: for so many there is room. */
 TEST_F(bench, b, responses_that_are_not_read_have_a_limit_in_total)
 {
@@ -636,17 +682,6 @@ TEST_F(bench, b, one_peer_has_few_connections_where_the_server_says_so)
     CHECK_INT_EQ(count_ended(&crowd), CROWD - READERS_MAX);
     check_that_it_answers(b);
     crowd_go(&crowd);
-}
-
-static int connect_to(const struct bench *b)
-{
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons(http_server_port(b->http_server)),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    CHECK(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0);
-    return fd;
 }
 
 /* Otherwise a connection that has to go for others in the next turn would lose its response. */
