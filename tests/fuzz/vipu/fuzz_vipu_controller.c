@@ -5,26 +5,9 @@
 #include <stdint.h>
 
 #include "base/core/mem.h"
+#include "fuzz/vipu/controller_invariants.h"
 #include "vipu/server/config/config.h"
 #include "vipu/server/controller/controller.h"
-
-static void check(const struct controller *c)
-{
-    uint64_t seen[2] = {0};
-
-    CONTROLLER_EACH (entry, c) {
-        const struct vipu_partition *p = &entry->partition;
-
-        for (uint32_t k = 0; k < p->size; k++) {
-            uint64_t bit = (uint64_t)1 << p->ipus[k].topology_id;
-
-            assert((seen[p->ipus[k].domain_topology_id] & bit) == 0);
-            seen[p->ipus[k].domain_topology_id] |= bit;
-        }
-    }
-    for (size_t d = 0; d < COUNT_OF(seen); d++)
-        assert(vipu_allocator_taken(&c->allocator, &c->clusters->items[0], d) == seen[d]);
-}
 
 static void create(struct controller *c, const char *id, uint8_t how, int64_t now)
 {
@@ -94,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct strv problems = {0};
     int64_t now = 0;
 
-    if (!server_config_parse(SLICE_LIT("clusters: [{id: a, ipulink-domains: 2}]"), "", &config, &problems))
+    if (!server_config_parse(SLICE_LIT(CONTROLLER_CONFIG), "", &config, &problems))
         return 0;
     controller_init(&c, &config.clusters,
                     (struct controller_times){.create_ms = 20, .remove_ms = 30, .reset_ms = 10}, 3);
@@ -104,13 +87,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
             fail(&c, &faults, bytes, now);
         else
             step(&c, bytes, now);
-        check(&c);
+        controller_check(&c);
     }
     for (int64_t next = now; next >= 0; now = next >= 0 ? next : now)
         next = controller_step(&c, now);
     CONTROLLER_EACH (entry, &c)
         assert(!controller_partition_is_timed(entry));
-    check(&c);
+    controller_check(&c);
     controller_release(&c);
     faults_release(&faults);
     server_config_release(&config);
