@@ -1,8 +1,10 @@
 """Strangers who take what a server has (connections, memory) and give nothing back: memory stays within 64 MiB over idle,
 the others are served meanwhile, and afterwards the memory is given back. The table of attacks is in docs/security.md."""
 
+import os
 import re
 import socket
+import ssl
 import statistics
 import time
 
@@ -12,6 +14,7 @@ import rawh2
 from generic import version_by, version_of
 from peers import is_sanitized
 from waiting import until
+from rawh2 import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, frame, headers, message, reset, settings
 from test_abuse import CALL, Raw, resident_mib
 
 BOUND_MIB = 64
@@ -41,6 +44,7 @@ class Bystander:
         self.durations.append(time.monotonic() - begun)
 
     def leave(self):
+        print("figure2", max(self.durations), statistics.median(self.durations), most_mib(self.server) - self.idle_mib)
         """Its median, and a multiple of the second of docs/security.md, so that a busy machine does not count."""
         assert statistics.median(self.durations) < 5
         assert is_sanitized(self.server.process) or most_mib(self.server) - self.idle_mib < BOUND_MIB
@@ -195,3 +199,141 @@ def test_calls_beyond_the_limit_whose_rejections_are_not_read(serve, bystander):
         for first in range(1, 4000001, 2000):
             peer.send(b"".join(rawh2.headers(stream, CALL) for stream in range(first, first + 2000, 2)))
     others.ask()
+
+
+def crowd(server, others, begin, rounds, say):
+    """Forty connections say something in turn, and the others ask meanwhile. Who is cut off comes again."""
+    peers = {}
+    for number in range(rounds):
+        for place in range(40):
+            try:
+                if place not in peers:
+                    peers[place] = begin(server)
+                say(peers[place], number)
+            except (*ENDS, OSError):
+                peers.pop(place, None)
+        others.ask()
+    for peer in peers.values():
+        peer.sock.close()
+
+
+def test_floods_of_resets(serve, bystander):
+    """CVE-2023-44487: each call is given up as soon as it has begun, so that none counts as open."""
+    server = serve("clusters: [{id: cl1}]")
+
+    given_up = [b"".join(headers(stream, call_for("ListIPUAttributes")) + frame(DATA, message(b""), END_STREAM, stream) + reset(stream, 8)
+                         for stream in range(first, first + 200, 2)) for first in range(1, 2001, 200)]
+    crowd(server, bystander(server), lambda server: Raw(server.port), len(given_up), lambda peer, number: peer.send(given_up[number]))
+
+
+def test_headers_that_never_end(serve, bystander):
+    """A CONTINUATION flood (CVE-2024-27316): each frame adds to a block whose end never comes."""
+    server = serve("clusters: [{id: cl1}]")
+    piece = frame(CONTINUATION, (b"\x00" + rawh2._text("x") + rawh2._text("y" * 100)) * 150, 0, 1)
+
+    def begin(server):
+        peer = Raw(server.port)
+        peer.send(frame(HEADERS, b"", 0, 1))
+        return peer
+
+    crowd(server, bystander(server), begin, 20, lambda peer, number: peer.send(piece * 4))
+
+
+def test_headers_that_expand(serve, bystander):
+    """An HPACK bomb: one field of 3 KiB, then a byte for each repetition of it. It would be 36 MiB for each call."""
+    server = serve("clusters: [{id: cl1}]")
+    field = b"\x40\x01x\x7f\x81\x17" + b"y" * 3072  # with incremental indexing; the value's length is 127 + 2945
+    assert 127 + 1 + (0x17 << 7) == 3072
+    pairs = b"".join(b"\x00" + rawh2._text(name) + rawh2._text(value) for name, value in CALL)
+
+    bomb = frame(HEADERS, pairs + field + b"\xbe" * 12000, END_HEADERS, 1)
+    crowd(server, bystander(server), lambda server: Raw(server.port), 20, lambda peer, number: peer.send(bomb))
+    peer = Raw(server.port)
+    peer.send(bomb)
+    peer.until_closed()
+
+
+def test_settings_that_change_the_table(serve, bystander):
+    """Each makes the server's table for the headers of its answers as large as it may be, and small again."""
+    server = serve("clusters: [{id: cl1}]")
+    resize = settings((1, 0xffffffff)) + settings((1, 0)) + settings((4, 0)) + settings((4, 0x7fffffff))
+
+    def say(peer, number):
+        peer.send(resize * 200)
+        peer.call(1 + 2 * number)
+
+    crowd(server, bystander(server), lambda server: Raw(server.port), 20, say)
+
+
+def test_requests_that_trickle(serve, bystander, dial):
+    """A slow loris: 300 connections send a byte of a call now and then, so that none is ever silent."""
+    server = serve("clusters: [{id: cl1}]")
+    others = bystander(server)
+    text = rawh2.PREFACE + settings() + headers(1, CALL)
+    socks = {}
+    for at in range(20):
+        for place in range(300):
+            try:
+                if place not in socks:
+                    socks[place] = socket.create_connection(("127.0.0.1", server.port))
+                    socks[place].sendall(text[:at])
+                socks[place].sendall(text[at:at + 1])
+            except OSError:
+                socks.pop(place).close()
+        others.ask()
+        assert version_by(dial(server.target)) == "1.18.0", "newcomers find a place"
+    for sock in socks.values():
+        sock.close()
+
+
+@pytest.mark.parametrize("share", [0, 1, 100], ids=["silent", "a-byte", "half"])
+def test_handshakes_that_do_not_end(serve, bystander, dial, certificate, authority, share):
+    """More TLS handshakes than there may be connections, none of which goes on."""
+    server = serve(f"tls: {{certificate: {certificate.pem}, key: {certificate.key}}}\nclusters: [{{id: cl1}}]\n{SECURE}")
+    options = dict(ALICE, authority=authority.pem.read_bytes())
+    others = bystander(server, **options)
+    hello = client_hello()
+    socks = []
+    for place in range(300):
+        socks.append(socket.create_connection(("127.0.0.1", server.port)))
+        try:
+            socks[-1].sendall(hello[:share])
+        except OSError:
+            pass
+        if place % 30 == 0:
+            others.ask()
+    for _ in range(5):
+        others.ask()
+        assert version_by(dial(server.target, **options)) == "1.18.0", "newcomers find a place"
+    for sock in socks:
+        sock.close()
+
+
+def client_hello():
+    outgoing = ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["h2"])
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost").do_handshake()
+    return outgoing.read()
+
+
+def test_floods_of_log_ins(serve, bystander):
+    """Of users that exist and of a new one each time, with wrong keys. Nothing is kept of them."""
+    server = serve("clusters: [{id: cl1}]\n" + SECURE)
+    others = bystander(server, **ALICE)
+
+    def say(peer, number):
+        first = 1 + number * 100
+        for stream in range(first, first + 100, 2):
+            user = "alice" if stream % 4 == 1 else os.urandom(20).hex()
+            peer.call(stream, [*CALL, ("vipu-user-id", user), ("vipu-access-key", os.urandom(16).hex())])
+
+    crowd(server, others, reading_aside, 20, say)
+    assert server.log().count("log-in failed") < 50, "and they do not fill the log"
+
+
+def reading_aside(server):
+    peer = Raw(server.port)
+    peer.read_aside()
+    return peer

@@ -19,6 +19,9 @@
 /* What a call and a frame that waits to be sent take besides their bytes, here and in nghttp2. */
 #define CALL_BYTES 1024u
 #define FRAME_BYTES 192u
+/* Of one block of headers, decoded: a byte of HPACK can stand for a field of 4 KiB. Calls with more than
+ * REQUEST_HEADERS_MAX are rejected; more than this ends the connection, because it is work for nothing. */
+#define HEADER_BLOCK_MAX ((size_t)256 << 10)
 #define READING_MS 1000 /* a client that takes nothing of a response for so long is not reading */
 
 struct grpc_server_call {
@@ -56,6 +59,7 @@ struct grpc_server_conn {
     bool is_known;       /* one of its unary calls has succeeded */
     int64_t since_ms;    /* its last complete request, or its start */
     int64_t progress_ms; /* when its client last took a part of a response */
+    size_t header_block; /* decoded bytes of the last one */
     size_t handed_count; /* calls that are with the handler */
     size_t answered_count;
     size_t bytes;      /* kept for it, of the server's memory */
@@ -182,6 +186,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     struct grpc_server_conn *conn = ctx;
     struct grpc_server_call *call;
 
+    conn->header_block = 0;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
     call = NEW(struct grpc_server_call);
@@ -204,9 +209,12 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
                      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *ctx)
 {
     struct grpc_server_call *call = call_at(session, frame->hd.stream_id);
+    struct grpc_server_conn *conn = ctx;
 
     (void)flags;
-    (void)ctx;
+    conn->header_block += name_len + value_len;
+    if (conn->header_block > HEADER_BLOCK_MAX)
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
     if (call)
         request_header(&call->request, (struct slice){(const char *)name, name_len},
                        (struct slice){(const char *)value, value_len});
