@@ -76,7 +76,7 @@ SUITES = [
     Suite("chart", "the resource definition, the Helm chart and the images", (Pytest(("chart", "images"), "release"),), 4, PROCESSOR),
     Suite("sim", "simulation with 1,000 fault seeds, and at scale", (Ctest("release", "sim"),), 25, SIMULATION, may_retry=False),
     Suite("vipu", "vipu-server, vipu and the device tools against generic gRPC programs",
-          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py",), "release")), 14, "programs"),
+          (Pytest(("vipu",), "asan"), Pytest(("vipu/test_static.py", "vipu/server/test_walls.py"), "release")), 14, "programs"),
     Suite("mpi", "PopDist and poprun with mpirun, and PopDist's threads under ThreadSanitizer",
           (Pytest(("popdist",), "release"), Pytest(("popdist/test_python.py",), "asan"), Pytest(("poprun",), "release"),
            Ctest("tsan", "threads")), 9, "programs"),

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import rawh2
-from generic import version_by, version_of
+from generic import pb, version_by, version_of
 from peers import is_sanitized
 from waiting import until
 from rawh2 import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, frame, headers, message, reset, settings
@@ -44,7 +44,6 @@ class Bystander:
         self.durations.append(time.monotonic() - begun)
 
     def leave(self):
-        print("figure2", max(self.durations), statistics.median(self.durations), most_mib(self.server) - self.idle_mib)
         """Its median, and a multiple of the second of docs/security.md, so that a busy machine does not count."""
         assert statistics.median(self.durations) < 5
         assert is_sanitized(self.server.process) or most_mib(self.server) - self.idle_mib < BOUND_MIB
@@ -224,6 +223,21 @@ def test_floods_of_resets(serve, bystander):
     given_up = [b"".join(headers(stream, call_for("ListIPUAttributes")) + frame(DATA, message(b""), END_STREAM, stream) + reset(stream, 8)
                          for stream in range(first, first + 200, 2)) for first in range(1, 2001, 200)]
     crowd(server, bystander(server), lambda server: Raw(server.port), len(given_up), lambda peer, number: peer.send(given_up[number]))
+
+
+def test_a_call_that_is_given_up_at_once_is_not_run(serve, dial):
+    """Its reset is in the same packet."""
+    server = serve("create-ms: 0\nclusters: [{id: cl1}]")
+    create = pb.CreatePartitionRequest(requirements=pb.PartitionRequirements(id="p1", size=1)).SerializeToString()
+    peer = Raw(server.port, greet=False)
+    peer.send(rawh2.PREFACE + settings((1, 0)))  # answers as literals
+    peer.send(headers(1, call_for("CreatePartition")), frame(DATA, message(create), END_STREAM, 1), reset(1, 8))
+    peer.call(3)
+    assert b"\x010" in peer.answer(3)
+    assert dial(server.target).list() == []
+    peer.call(5, call_for("CreatePartition"), message(create))
+    assert b"\x010" in peer.answer(5)
+    assert [partition.id for partition in dial(server.target).list()] == ["p1"]
 
 
 def test_headers_that_never_end(serve, bystander):

@@ -51,7 +51,7 @@ struct grpc_server_conn {
     struct grpc_server_conn_owner owner;
     struct grpc_server_calls calls;
     struct loop_timer stall;
-    struct loop_timer resume; /* of exchanges whose last response has been read */
+    struct loop_timer resume; /* of complete calls, and of exchanges whose last response has been read */
     bool is_resuming;         /* inside it: all is flushed at its end */
     uint64_t number;          /* random */
     char peer[SOCK_ADDRESS_MAX];
@@ -118,6 +118,12 @@ static void call_free(struct grpc_server_call *call)
     mem_free(call);
 }
 
+/* Of an incomplete request: bytes that its client has to complete. */
+static size_t unfinished_of(const struct grpc_server_call *call)
+{
+    return call->is_complete && call->kind != GRPC_EXCHANGE ? 0 : call->request.body.len;
+}
+
 /* The request is complete, or its rest is not needed. */
 static void drop_body(struct grpc_server_call *call)
 {
@@ -159,7 +165,7 @@ static void call_detach(struct grpc_server_conn *conn, struct grpc_server_call *
 {
     TAILQ_REMOVE(&conn->calls, call, entry);
     loop_timer_stop(&call->deadline);
-    conn->unfinished -= call->request.body.len;
+    conn->unfinished -= unfinished_of(call);
     conn->unsent -= call->reply.len - call->reply_sent;
     if (call->answered) {
         conn->answered_count--;
@@ -343,8 +349,8 @@ static struct str take_body(struct grpc_server_call *call)
 {
     struct str body = call->request.body;
 
+    call->conn->unfinished -= unfinished_of(call);
     call->request.body = (struct str){.max = body.max};
-    call->conn->unfinished -= body.len;
     call_drop(call, body.len);
     return body;
 }
@@ -375,6 +381,17 @@ static void exchange(struct grpc_server_conn *conn, struct grpc_server_call *cal
         end_call(call, GRPC_RESOURCE_EXHAUSTED, rejected);
 }
 
+static void run_call(struct grpc_server_conn *conn, struct grpc_server_call *call)
+{
+    if (call->kind == GRPC_EXCHANGE) {
+        exchange(conn, call);
+    } else if (call->is_complete && !call->handed && !call->answered && !call->has_headers) {
+        AUTO(str) struct str body = take_body(call);
+
+        hand_over(conn, call, str_slice(&body));
+    }
+}
+
 static void on_resume(struct loop_timer *timer)
 {
     struct grpc_server_conn *conn = CONTAINER_OF(timer, struct grpc_server_conn, resume);
@@ -383,24 +400,21 @@ static void on_resume(struct loop_timer *timer)
     conn->is_resuming = true;
     for (call = TAILQ_FIRST(&conn->calls); call; call = next) {
         next = TAILQ_NEXT(call, entry);
-        if (call->kind == GRPC_EXCHANGE)
-            exchange(conn, call);
+        run_call(conn, call);
     }
     conn->is_resuming = false;
     h2_flush(&conn->h2);
 }
 
+/* Calls run when all that has arrived is read: one that is given up right behind its request, thousands of
+ * times a second, costs no more than its frames. */
 static void on_complete(struct grpc_server_conn *conn, struct grpc_server_call *call)
 {
+    conn->unfinished -= unfinished_of(call);
     call->is_complete = true;
+    conn->unfinished += unfinished_of(call);
     conn->since_ms = now_of(conn);
-    if (call->kind == GRPC_EXCHANGE) {
-        exchange(conn, call);
-    } else {
-        AUTO(str) struct str body = take_body(call);
-
-        hand_over(conn, call, str_slice(&body));
-    }
+    loop_timer_start(conn->owner.loop, &conn->resume, 0, on_resume);
 }
 
 /* False: the call is rejected. */
@@ -637,7 +651,8 @@ struct eviction_candidate grpc_server_conn_eviction_candidate(const struct grpc_
 
     return (struct eviction_candidate){.is_pinned = conn->h2.reading,
                                        .is_known = conn->is_known,
-                                       .is_busy = conn->handed_count > 0 || (waits && reads),
+                                       .is_busy = conn->handed_count > 0 ||
+                                                  loop_timer_is_running(&conn->resume) || (waits && reads),
                                        .is_stalled = waits && !reads,
                                        .since_ms = conn->since_ms,
                                        .bytes = conn->bytes};
