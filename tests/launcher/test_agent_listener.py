@@ -141,6 +141,29 @@ def test_a_flood_of_held_connections_locks_no_client_out(job, first_bytes):
     assert "too many pending connections" in output and len(output) <= 3
 
 
+def test_handshakes_that_trickle(job):
+    """A slow loris: 200 connections send a byte of their handshake now and then, so that none is ever silent."""
+    one = job()
+    one.start_agent()
+    pid = one.agent_pid()
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500)
+    held = {}
+    for at in range(10):
+        for place in range(200):
+            try:
+                if place not in held:
+                    held[place] = connect(source="127.0.0.9")
+                    held[place].sendall(hello[:at])
+                held[place].sendall(hello[at:at + 1])
+            except OSError:
+                held.pop(place).close()
+        assert one.call("echo in")[1] == "in\n"
+    assert rss_kib(pid) < 24 * 1024
+    for one_held in held.values():
+        one_held.close()
+    assert len(rejections(one)) <= 3, "and they do not fill the log"
+
+
 def test_a_half_handshake_ends_by_itself(job):
     one = job()
     one.start_agent()
