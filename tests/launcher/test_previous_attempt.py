@@ -17,6 +17,11 @@ def test_a_first_attempt_has_none(call, env):
     assert call("run", "--", "true", env={"PATH": "/usr/bin:/bin", **env}).stderr == ""
 
 
+def test_a_workers_agent_begins_with_it_too(call):
+    ended = call("agent", env={"PATH": "/usr/bin:/bin", "IPU_JOB_PREVIOUS_ATTEMPT": REPORT})
+    assert ended.stderr.startswith(PRINTED) and ended.returncode == 125, "it has no key, and says so next"
+
+
 def test_what_is_started_later_in_the_pod_prints_none(call):
     ended = call("exec", "--", "true", env={"PATH": "/usr/bin:/bin", "IPU_JOB_PREVIOUS_ATTEMPT": REPORT})
     assert ended.stderr == ""
