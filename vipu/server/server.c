@@ -140,6 +140,7 @@ static bool start_service(struct server *server, struct err *err)
     server->methods =
         methods_new(server->loop, &server->config, &server->controller, server->store, &server->metrics);
     server->grpc = grpc_server_new(server->loop, &options, methods_answer, server->methods);
+    methods_set_server(server->methods, server->grpc);
     server->metrics.certificate_expiry_s = tls_context_expiry_s(server->tls);
     if (server->tls)
         grpc_server_set_tls_take(server->grpc, TAKE(server->tls));

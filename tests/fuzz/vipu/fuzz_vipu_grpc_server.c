@@ -70,6 +70,7 @@ static void answer_held(struct world *world, size_t keep)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static struct loop *loop;
+    static const bool is_paused = false;
     static const struct grpc_server_options options = {.kind_of = kind_of,
                                                        .max_request = 1 << 10,
                                                        .max_connections = 1,
@@ -78,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
                                                        .stall_ms = 10000};
     struct world world = {.loop = loop = loop ? loop : loop_new()};
     struct grpc_server_memory memory = {.max = 1 << 13};
-    const struct grpc_server_conn_owner owner = {&options, loop,       on_call, &world,
+    const struct grpc_server_conn_owner owner = {&options, loop,       on_call, &world, &is_paused,
                                                  &memory,  on_no_room, on_gone, &world};
     AUTO(str) struct str wire = {0};
     int fds[2];

@@ -5,6 +5,7 @@
  *     power                  before it, and whatever was not synced is lost, too
  *     full, readonly         from there on the disk is full, or read-only, as long as the file CRASH_WHILE
  * exists
+ *     hang                   the disk does nothing as long as that file exists
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum how { BEFORE, HALF, AFTER, POWER, FULL, READONLY };
+enum how { BEFORE, HALF, AFTER, POWER, FULL, READONLY, HANG };
 
 /* What a write that was not synced has replaced. */
 struct unsynced {
@@ -33,12 +34,12 @@ static struct unsynced *unsynced;
 
 __attribute__((constructor)) static void read_orders(void)
 {
-    static const char *const words[] = {"before", "half", "after", "power", "full", "readonly"};
+    static const char *const words[] = {"before", "half", "after", "power", "full", "readonly", "hang"};
     const char *at = getenv("CRASH_AT"), *word = getenv("CRASH_HOW");
 
     left = at ? strtol(at, NULL, 10) : 0;
     lasts_while = getenv("CRASH_WHILE");
-    while (word && how < READONLY && strcmp(word, words[how]) != 0)
+    while (word && how < HANG && strcmp(word, words[how]) != 0)
         how++;
 }
 
@@ -113,6 +114,11 @@ static int is_due(int fd)
 {
     if (left <= 0 || !is_storage(fd))
         return 0;
+    if (how == HANG) {
+        while (access(lasts_while, F_OK) == 0)
+            (void)usleep(1000);
+        return 0;
+    }
     if (left > 1) {
         left--;
         return 0;

@@ -33,6 +33,7 @@ struct methods {
     struct fault_injector *injector;
     struct group_commit *commit;
     struct login login;
+    struct grpc_server *grpc; /* NULL: not there yet */
 };
 
 static const struct fault_quirks *quirks_of(const struct methods *m)
@@ -406,6 +407,7 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
     struct methods *m = ctx;
     struct err err;
 
+    group_commit_wait(m->commit); /* of a call that a fault has delayed; others come when it is over */
     if (rpc->method == COUNT_OF(table))
         reject_unknown(rpc);
     else if (!authenticate(m, rpc, &err))
@@ -456,6 +458,20 @@ void methods_users_changed(struct methods *m)
     login_end_pauses(&m->login);
 }
 
+static void on_busy(void *ctx, bool is_busy)
+{
+    struct methods *m = ctx;
+
+    if (m->grpc)
+        grpc_server_set_paused(m->grpc, is_busy);
+}
+
+void methods_set_server(struct methods *m, struct grpc_server *grpc)
+{
+    methods_flush(m);
+    m->grpc = grpc;
+}
+
 static void on_time(void *ctx)
 {
     fault_injector_step(((struct methods *)ctx)->injector);
@@ -470,7 +486,9 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
                                              .store = store,
                                              .metrics = metrics,
                                              .on_time = on_time,
-                                             .time_ctx = m};
+                                             .time_ctx = m,
+                                             .on_busy = on_busy,
+                                             .busy_ctx = m};
 
     *m = (struct methods){.loop = loop, .config = config, .controller = controller, .metrics = metrics};
     m->login.failures = metrics->failed_logins;

@@ -16,6 +16,8 @@ struct methods;
 struct methods *methods_new(struct loop *loop, const struct server_config *config,
                             struct controller *controller, struct store *store, struct metrics *metrics);
 void methods_free(struct methods *methods); /* after the gRPC server */
+/* The server whose calls wait while a transaction is under way; NULL: it is about to go. */
+void methods_set_server(struct methods *methods, struct grpc_server *grpc);
 /* Saves what calls have changed, and responds to them: before the hardware changes. */
 void methods_flush(struct methods *methods);
 /* Activates the faults; the struct is emptied. One-time faults happen now, except for those of connections,

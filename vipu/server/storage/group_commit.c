@@ -1,5 +1,7 @@
 #include "vipu/server/storage/group_commit.h"
 
+#include <uv.h>
+
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "vipu/wire/grpc/grpc.h"
@@ -15,8 +17,22 @@ struct waiting {
     bool is_saved;
 };
 
+/* A transaction in another thread: a disk may take its time. Nothing changes the controller meanwhile. */
+struct transaction {
+    uv_work_t work;
+    uv_sem_t is_written;
+    struct group_commit *commit; /* NULL: its result has been taken */
+    struct store *store;
+    const struct controller *controller;
+    bool ok;
+    struct err err;
+};
+
 struct group_commit {
     struct group_commit_owner owner;
+    struct transaction *transaction; /* NULL: none is under way */
+    bool is_due;                     /* the controller's step is, after the transaction */
+    bool may_save;                   /* no: the storage has just failed */
     struct loop_timer commit;
     struct loop_timer step;
     struct loop_timer retry; /* of what time has changed, while the storage cannot be written */
@@ -77,6 +93,7 @@ static void reject_unsaved(struct group_commit *c, const struct err *err)
 }
 
 static void on_retry(struct loop_timer *timer);
+static void on_step(struct loop_timer *timer);
 
 static void note_failure(struct group_commit *c, const struct err *err)
 {
@@ -98,31 +115,121 @@ static void note_success(struct group_commit *c)
 
 /* What cannot be saved is undone, and its callers hear why. What time has changed stays in memory: it would
  * happen again after a restart. */
-static bool save(struct group_commit *c)
+static bool conclude(struct group_commit *c, bool ok, const struct err *err)
 {
-    struct err err;
-
-    if (!controller_has_changes(c->owner.controller))
-        return true;
-    if (store_save(c->owner.store, c->owner.controller, &err)) {
+    if (ok) {
+        controller_saved(c->owner.controller);
         note_success(c);
         return true;
     }
     controller_undo(c->owner.controller);
-    note_failure(c, &err);
-    reject_unsaved(c, &err);
+    note_failure(c, err);
+    reject_unsaved(c, err);
     return false;
+}
+
+static void set_busy(const struct group_commit *c, bool is_busy)
+{
+    if (c->owner.on_busy)
+        c->owner.on_busy(c->owner.busy_ctx, is_busy);
+}
+
+void group_commit_wait(struct group_commit *c)
+{
+    struct transaction *transaction = TAKE(c->transaction);
+
+    if (!transaction)
+        return;
+    transaction->commit = NULL;
+    uv_sem_wait(&transaction->is_written);
+    if (conclude(c, transaction->ok, &transaction->err))
+        answer_saved(c, false);
+    else
+        c->may_save = false;
+    set_busy(c, false);
+}
+
+static void write_transaction(uv_work_t *work)
+{
+    struct transaction *transaction = CONTAINER_OF(work, struct transaction, work);
+
+    transaction->ok = store_write(transaction->store, transaction->controller, &transaction->err);
+    uv_sem_post(&transaction->is_written);
+}
+
+static void advance(struct group_commit *c);
+
+static void end_transaction(uv_work_t *work, int status)
+{
+    struct transaction *transaction = CONTAINER_OF(work, struct transaction, work);
+    struct group_commit *c = transaction->commit;
+
+    (void)status; /* it is never cancelled */
+    if (c) {
+        group_commit_wait(c);
+        advance(c);
+    }
+    uv_sem_destroy(&transaction->is_written);
+    mem_free(transaction);
+}
+
+static void begin_transaction(struct group_commit *c)
+{
+    struct transaction *transaction = NEW(struct transaction);
+
+    *transaction =
+        (struct transaction){.commit = c, .store = c->owner.store, .controller = c->owner.controller};
+    (void)uv_sem_init(&transaction->is_written, 0);
+    c->transaction = transaction;
+    set_busy(c, true);
+    (void)uv_queue_work(loop_uv(c->owner.loop), &transaction->work, write_transaction, end_transaction);
+}
+
+static void run_step(struct group_commit *c)
+{
+    int64_t now = loop_now_ms(c->owner.loop), next;
+
+    c->owner.controller->unix_offset_ms = loop_unix_micros() / 1000 - loop_clock_ms();
+    next = controller_step(c->owner.controller, now);
+    if (next >= 0)
+        loop_timer_start(c->owner.loop, &c->step, next - now, on_step);
+    else
+        loop_timer_stop(&c->step);
+}
+
+/* Saves, does what is due, and saves that; a transaction goes on from where it ends. */
+static void advance(struct group_commit *c)
+{
+    while (!c->transaction) {
+        if (!controller_has_changes(c->owner.controller))
+            answer_saved(c, false);
+        else if (c->may_save) {
+            begin_transaction(c);
+            return;
+        }
+        if (!c->is_due)
+            return;
+        c->is_due = false;
+        run_step(c);
+    }
 }
 
 void group_commit_flush(struct group_commit *c)
 {
-    if (save(c))
+    struct err err;
+
+    group_commit_wait(c);
+    if (!controller_has_changes(c->owner.controller) ||
+        conclude(c, store_write(c->owner.store, c->owner.controller, &err), &err))
         answer_saved(c, false);
 }
 
 static void on_retry(struct loop_timer *timer)
 {
-    group_commit_flush(CONTAINER_OF(timer, struct group_commit, retry));
+    struct group_commit *c = CONTAINER_OF(timer, struct group_commit, retry);
+
+    c->may_save = true;
+    advance(c);
 }
 
 static void on_commit(struct loop_timer *timer)
@@ -140,16 +247,8 @@ static void on_step(struct loop_timer *timer)
 
 void group_commit_step(struct group_commit *c)
 {
-    int64_t now = loop_now_ms(c->owner.loop), next;
-
-    group_commit_flush(c); /* a step makes requests final */
-    c->owner.controller->unix_offset_ms = loop_unix_micros() / 1000 - loop_clock_ms();
-    next = controller_step(c->owner.controller, now);
-    group_commit_flush(c);
-    if (next >= 0)
-        loop_timer_start(c->owner.loop, &c->step, next - now, on_step);
-    else
-        loop_timer_stop(&c->step);
+    c->may_save = c->is_due = true;
+    advance(c);
 }
 
 void group_commit_reply_take(struct group_commit *c, struct rpc *rpc, const char *until, struct str *reply)
@@ -174,7 +273,7 @@ void group_commit_free(struct group_commit *c)
         return;
     loop_timer_stop(&c->commit);
     loop_timer_stop(&c->step);
-    (void)save(c);
+    group_commit_flush(c);
     loop_timer_stop(&c->retry);
     answer_saved(c, true);
     mem_free(c->waiting);

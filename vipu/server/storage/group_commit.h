@@ -1,5 +1,7 @@
 /* Makes changes durable before their callers get a response: all changes of one turn of the loop share one
- * transaction, and the responses are sent after it. Also drives the controller's timers: does what is due,
+ * transaction, and the responses are sent after it. The transaction runs in another thread, so that the loop
+ * goes on however long the disk takes: calls end at their deadlines, and connections are served. Calls that
+ * arrive meanwhile wait until it is over. Also drives the controller's timers: does what is due,
  * saves it, and schedules the next step.
  *
  * While the storage cannot be written, each change is undone and its caller hears why. Every further change
@@ -23,12 +25,16 @@ struct group_commit_owner {
     struct metrics *metrics;
     void (*on_time)(void *ctx); /* called before the controller's step */
     void *time_ctx;
+    void (*on_busy)(void *ctx, bool is_busy); /* a transaction begins or ends; may be NULL */
+    void *busy_ctx;
 };
 
 struct group_commit *group_commit_new(const struct group_commit_owner *owner);
 /* Saves, and responds to all waiting calls. Accepts NULL. */
 void group_commit_free(struct group_commit *commit);
 
+/* Waits for the transaction that is under way. Nothing may change the controller before. */
+void group_commit_wait(struct group_commit *commit);
 /* Saves and responds now: required before the controller changes by anything but a request. */
 void group_commit_flush(struct group_commit *commit);
 /* Saves, does what is due, saves that, and schedules the next step. */

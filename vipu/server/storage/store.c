@@ -222,12 +222,18 @@ static bool write_durably(struct store *store, const struct controller *controll
     return !store->is_incomplete || err_set(err, ERR_IO, "it was deleted or moved");
 }
 
+bool store_write(struct store *store, const struct controller *controller, struct err *err)
+{
+    if (write_durably(store, controller, err))
+        return true;
+    err->kind = ERR_IO;
+    return err_wrap(err, "cannot write the storage %s", store->file.path);
+}
+
 bool store_save(struct store *store, struct controller *controller, struct err *err)
 {
-    if (!write_durably(store, controller, err)) {
-        err->kind = ERR_IO;
-        return err_wrap(err, "cannot write the storage %s", store->file.path);
-    }
+    if (!store_write(store, controller, err))
+        return false;
     controller_saved(controller);
     return true;
 }

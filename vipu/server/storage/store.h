@@ -21,6 +21,8 @@ MUST_USE bool store_load(struct store *store, struct controller *controller, int
  * changed, on disk or in the controller; the next call tries again, with a new file if this one was deleted.
  */
 MUST_USE bool store_save(struct store *store, struct controller *controller, struct err *err);
+/* The same without marking them: also from another thread, as long as nothing changes the controller. */
+MUST_USE bool store_write(struct store *store, const struct controller *controller, struct err *err);
 
 /* Reads a file that no server has open, without changing it; the controller gets what it has. False:
  * `problems` has everything that is wrong with it. */

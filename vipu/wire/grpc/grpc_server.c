@@ -32,6 +32,7 @@ struct grpc_server {
     struct sock listener;
     struct loop_timer accept_backoff;
     struct grpc_server_memory memory;
+    bool is_paused;
     struct grpc_server_slot *slots;
     size_t slot_count;
     struct map peers;              /* those with connections, by address */
@@ -195,8 +196,8 @@ struct grpc_server *grpc_server_new(struct loop *loop, const struct grpc_server_
     server->listener.fd = -1;
     server->memory.max = o->max_memory;
     server->slots = mem_alloc(o->max_connections * sizeof(struct grpc_server_slot));
-    server->owner =
-        (struct grpc_server_conn_owner){o, loop, fn, ctx, &server->memory, evict_for_memory, on_gone, server};
+    server->owner = (struct grpc_server_conn_owner){
+        o, loop, fn, ctx, &server->is_paused, &server->memory, evict_for_memory, on_gone, server};
     return server;
 }
 
@@ -239,4 +240,11 @@ void grpc_server_free(struct grpc_server *server)
     map_release(&server->peers);
     mem_free(server->slots);
     mem_free(server);
+}
+
+void grpc_server_set_paused(struct grpc_server *server, bool is_paused)
+{
+    server->is_paused = is_paused;
+    for (size_t i = 0; !is_paused && i < server->slot_count; i++)
+        grpc_server_conn_resume(server->slots[i].conn);
 }

@@ -51,6 +51,8 @@ struct grpc_server *grpc_server_new(struct loop *loop, const struct grpc_server_
 void grpc_server_set_tls_take(struct grpc_server *server, struct tls_context *context);
 /* "HOST:PORT" as sock_listen has it. */
 MUST_USE bool grpc_server_listen(struct grpc_server *server, const char *address, struct err *err);
+/* While it is paused, calls wait to be run, and end at their deadlines. Not from inside a call. */
+void grpc_server_set_paused(struct grpc_server *server, bool is_paused);
 uint32_t grpc_server_port(const struct grpc_server *server); /* the address and port in use */
 void grpc_server_free(struct grpc_server *server);           /* closes every connection; accepts NULL */
 

@@ -53,6 +53,7 @@ struct grpc_server_conn {
     struct loop_timer stall;
     struct loop_timer resume; /* of complete calls, and of exchanges whose last response has been read */
     bool is_resuming;         /* inside it: all is flushed at its end */
+    bool is_ready;            /* it has calls that wait for it */
     uint64_t number;          /* random */
     char peer[SOCK_ADDRESS_MAX];
     bool has_spoken;     /* it has sent a frame */
@@ -327,6 +328,14 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
     return 0;
 }
 
+static void start_deadline(const struct grpc_server_conn *conn, struct grpc_server_call *call)
+{
+    int64_t left = grpc_server_call_deadline_ms(call) - now_of(conn);
+
+    if (call->request.timeout_ms >= 0 && !call->answered && !loop_timer_is_running(&call->deadline))
+        loop_timer_start(conn->owner.loop, &call->deadline, left > 0 ? left : 0, on_deadline);
+}
+
 /* The message in this frame. What is kept for it is the handler's, no longer the client's. */
 static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *call, struct slice frame)
 {
@@ -340,9 +349,7 @@ static void hand_over(struct grpc_server_conn *conn, struct grpc_server_call *ca
     call->handed = true;
     conn->handed_count++;
     conn->owner.fn(conn->owner.fn_ctx, call, str_slice(&call->request.path), message);
-    if (call->request.timeout_ms >= 0 && !call->answered && !loop_timer_is_running(&call->deadline))
-        loop_timer_start(conn->owner.loop, &call->deadline, grpc_server_call_deadline_ms(call) - now_of(conn),
-                         on_deadline);
+    start_deadline(conn, call);
 }
 
 static struct str take_body(struct grpc_server_call *call)
@@ -397,6 +404,9 @@ static void on_resume(struct loop_timer *timer)
     struct grpc_server_conn *conn = CONTAINER_OF(timer, struct grpc_server_conn, resume);
     struct grpc_server_call *call, *next;
 
+    if (*conn->owner.is_paused)
+        return;
+    conn->is_ready = false;
     conn->is_resuming = true;
     for (call = TAILQ_FIRST(&conn->calls); call; call = next) {
         next = TAILQ_NEXT(call, entry);
@@ -404,6 +414,12 @@ static void on_resume(struct loop_timer *timer)
     }
     conn->is_resuming = false;
     h2_flush(&conn->h2);
+}
+
+static void resume_soon(struct grpc_server_conn *conn)
+{
+    conn->is_ready = true;
+    loop_timer_start(conn->owner.loop, &conn->resume, 0, on_resume);
 }
 
 /* Calls run when all that has arrived is read: one that is given up right behind its request, thousands of
@@ -414,7 +430,14 @@ static void on_complete(struct grpc_server_conn *conn, struct grpc_server_call *
     call->is_complete = true;
     conn->unfinished += unfinished_of(call);
     conn->since_ms = now_of(conn);
-    loop_timer_start(conn->owner.loop, &conn->resume, 0, on_resume);
+    start_deadline(conn, call);
+    resume_soon(conn);
+}
+
+void grpc_server_conn_resume(struct grpc_server_conn *conn)
+{
+    if (conn->is_ready)
+        resume_soon(conn);
 }
 
 /* False: the call is rejected. */
@@ -515,7 +538,7 @@ static ssize_t on_read_reply(nghttp2_session *session, int32_t stream_id, uint8_
     call_drop(call, call->reply.len);
     str_release(&call->reply);
     call->reply_sent = 0;
-    loop_timer_start(conn->owner.loop, &conn->resume, 0, on_resume);
+    resume_soon(conn);
     return len > 0 ? (ssize_t)len : NGHTTP2_ERR_DEFERRED;
 }
 
@@ -651,8 +674,8 @@ struct eviction_candidate grpc_server_conn_eviction_candidate(const struct grpc_
 
     return (struct eviction_candidate){.is_pinned = conn->h2.reading,
                                        .is_known = conn->is_known,
-                                       .is_busy = conn->handed_count > 0 ||
-                                                  loop_timer_is_running(&conn->resume) || (waits && reads),
+                                       .is_busy =
+                                           conn->handed_count > 0 || conn->is_ready || (waits && reads),
                                        .is_stalled = waits && !reads,
                                        .since_ms = conn->since_ms,
                                        .bytes = conn->bytes};

@@ -21,6 +21,7 @@ struct grpc_server_conn_owner {
     struct loop *loop;
     grpc_server_fn fn;
     void *fn_ctx;
+    const bool *is_paused; /* no calls are run */
     struct grpc_server_memory *memory;
     /* Closes others than this connection, for which so many bytes would be kept, until memory is below its
      * limit. False: this one has to do without. */
@@ -38,5 +39,6 @@ void grpc_server_conn_send_settings(struct grpc_server_conn *conn);
  * pinned. */
 void grpc_server_conn_close(struct grpc_server_conn *conn);
 struct eviction_candidate grpc_server_conn_eviction_candidate(
-    const struct grpc_server_conn *conn); /* except for its peer_connections */
+    const struct grpc_server_conn *conn);                    /* except for its peer_connections */
+void grpc_server_conn_resume(struct grpc_server_conn *conn); /* after a pause */
 void grpc_server_conn_free(struct grpc_server_conn *conn);
