@@ -26,7 +26,7 @@ static const struct {
     verb_fn run;
 } RUNS[] = {
     {"why", why_verb},         {"queue", queue_verb},   {"logs", logs_verb},       {"top", top_verb},
-    {"suspend", suspend_verb}, {"resume", resume_verb}, {"release", release_verb},
+    {"suspend", suspend_verb}, {"resume", resume_verb}, {"release", release_verb}, {"collect", collect_verb},
 };
 
 static int run_verb(const struct verb *verb, const struct options *options, const struct strv *words)

@@ -78,6 +78,16 @@ static const struct opt RELEASE_ROWS[] = {
     {.flag = "yes", .letter = 'y', .type = OPT_FLAG, .offset = AT(yes), .help = "Do not ask"},
     ACCESS_ROWS,
     {0}};
+static const struct opt COLLECT_ROWS[] = {
+    {.flag = "file",
+     .letter = 'f',
+     .type = OPT_STR,
+     .offset = AT(file),
+     .arg = "FILE",
+     .help = "The archive, which must not exist; \"-\": standard output; default: "
+             "ipu-operator-support-TIME.tar.gz here"},
+    ACCESS_ROWS,
+    {0}};
 static const struct opt NO_ROWS[] = {{0}};
 
 #define VERB(name_, usage_, summary_, words_, rows_, about_)                                                 \
@@ -117,6 +127,15 @@ const struct verb verbs[] = {
         "at once. A partition is held when a pod disappeared without a sign that its processes have ended. "
         "If "
         "one still runs, it loses its IPUs in the middle of its work. Without PARTITION: all that are held."),
+    VERB("collect", " [options]", "Collect what support needs into one archive, without secrets", WORDS_NONE,
+         COLLECT_ROWS,
+         "Writes a tar.gz archive with the jobs, their pods and events, the VIPUControllers, the nodes, and "
+         "the "
+         "operator's partitions, lease and logs, as far as you may read them. Secrets, values of variables, "
+         "words "
+         "of commands and logs of jobs are left out. Without -n: of all namespaces if you may list their "
+         "jobs, "
+         "else of the namespace of the context."),
     VERB("version", "", "Print the version", WORDS_NONE, NO_ROWS, "Prints the version."),
     {0},
 };

@@ -19,6 +19,8 @@ struct options {
     uint32_t max_streams;
     /* release */
     bool yes;
+    /* collect */
+    char *file;
 };
 
 enum verb_words { WORDS_NONE, WORDS_JOB, WORDS_JOBS, WORDS_JOB_PARTITIONS };

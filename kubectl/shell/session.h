@@ -63,5 +63,6 @@ int logs_verb(struct session *session);
 int suspend_verb(struct session *session);
 int resume_verb(struct session *session);
 int release_verb(struct session *session);
+int collect_verb(struct session *session);
 /* What kubectl asks for when a user presses Tab: words are those after "kubectl ipu". */
 int complete_main(const struct strv *words, env_fn env);

@@ -42,8 +42,9 @@ def ipu(program):
     """Runs kubectl ipu with a kubeconfig, and returns the finished process."""
 
     def run(kubeconfig, *words, stdin="", env=(), **options):
-        return subprocess.run([program, *words], input=stdin, capture_output=True, text=True, timeout=DEADLINE_S, errors="surrogateescape",
-                              env={"PATH": os.environ["PATH"], "KUBECONFIG": str(kubeconfig), **dict(env)}, **options)
+        defaults = {"input": stdin, "capture_output": True, "text": True, "errors": "surrogateescape"}
+        return subprocess.run([program, *words], timeout=DEADLINE_S, **(defaults | options),
+                              env={"PATH": os.environ["PATH"], "KUBECONFIG": str(kubeconfig), **dict(env)})
 
     return run
 

@@ -1,0 +1,83 @@
+"""kubectl ipu collect against a real API server: what is in the archive, and what is not."""
+
+import io
+import json
+import os
+import stat
+import tarfile
+from subprocess import PIPE
+
+from test_kubectl_verbs import make, make_pod, viewer
+
+SECRET = "correct-horse-battery"
+FOLDER = "ipu-operator-support/"
+
+
+def read(archive):
+    """The members by name; that they can be read shows that the archive is whole."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as members:
+        return {member.name.removeprefix(FOLDER): members.extractfile(member).read().decode() for member in members}
+
+
+def names(objects):
+    return [item["metadata"]["name"] for item in json.loads(objects)["items"]]
+
+
+def make_operator_pod(cluster, namespace):
+    """A pod that looks like the operator's. Its node is gone, so that its log cannot be read."""
+    container = {"name": "operator", "image": "i", "env": [{"name": "TOKEN", "value": SECRET}], "args": [f"--token={SECRET}"]}
+    namespace.create({"apiVersion": "v1", "kind": "Pod",
+                      "metadata": {"name": "ipu-operator-0", "labels": {"app.kubernetes.io/part-of": "ipu-operator"}},
+                      "spec": {"nodeName": "gone", "containers": [container]}})
+    namespace("patch", "pod", "ipu-operator-0", "--subresource=status", "--type=merge", "-p", json.dumps({"status": {"containerStatuses": [
+        {"name": "operator", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {}}]}}))
+
+
+def test_an_admin_collects_all_that_helps_and_no_secret(cluster, namespace, ipu, tmp_path):
+    make(namespace, "digits", launcherStatus="Running", lastMessage="")
+    make_pod(namespace, "digits", 0, {"phase": "Running"})
+    namespace("annotate", "ipujob", "digits", f"example.com/note={SECRET}", "graphcore.ai/release=p-0")
+    namespace("create", "secret", "generic", "s", f"--from-literal=password={SECRET}")
+    make_operator_pod(cluster, namespace)
+    archive = tmp_path / "a.tar.gz"
+    done = ipu(cluster.kubeconfig, "collect", "--file", archive)
+    assert (done.returncode, done.stdout) == (0, f"{archive}\n")
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    members = read(archive.read_bytes())
+    assert {"README.txt", "version.json", "ipujobs.json", "pods.json", "events.json", "nodes.json", "crds.json",
+            f"{namespace.namespace}/operator/partitions.json", "problems.txt"} <= members.keys()
+    assert "digits" in names(members["ipujobs.json"]) and "digits-worker-0" in names(members["pods.json"])
+    assert names(members["operator-pods.json"]) == ["ipu-operator-0"]
+    assert not [name for name, text in members.items() if SECRET in text]
+    assert '"graphcore.ai/release":\t"p-0"' in members["ipujobs.json"]
+    problem = f"{namespace.namespace}/operator/ipu-operator-0-operator.log"
+    assert problem in members["problems.txt"] and f"left out {problem}" in done.stderr
+
+
+def test_a_viewer_collects_the_namespace(cluster, namespace, ipu, tmp_path):
+    make(namespace, "digits", launcherStatus="Running", lastMessage="")
+    done = ipu(viewer(cluster, namespace, tmp_path), "collect", "-f", "-", text=False, errors=None, input=b"")
+    assert done.returncode == 0
+    members = read(done.stdout)
+    assert names(members["ipujobs.json"]) == ["digits"]
+    assert "nodes.json" not in members and "nodes.json: " in members["problems.txt"]
+
+
+def test_no_file_is_replaced(cluster, ipu, tmp_path):
+    archive = tmp_path / "a.tar.gz"
+    archive.write_text("mine")
+    done = ipu(cluster.kubeconfig, "collect", "-f", archive)
+    assert done.returncode == 1 and done.stderr == f"kubectl ipu: cannot write {archive}: File exists\n"
+    assert archive.read_text() == "mine"
+
+
+def test_a_full_disk_is_said(cluster, ipu):
+    with open("/dev/full", "wb") as full:
+        done = ipu(cluster.kubeconfig, "collect", "-f", "-", capture_output=False, stdout=full, stderr=PIPE)
+    assert done.returncode == 1 and "cannot write -: No space left on device" in done.stderr
+
+
+def test_the_default_name_has_the_time(cluster, namespace, ipu, tmp_path):
+    done = ipu(cluster.kubeconfig, "collect", cwd=tmp_path)
+    assert done.returncode == 0 and os.listdir(tmp_path) == [done.stdout.strip()]
+    assert done.stdout.startswith("ipu-operator-support-2")
