@@ -11,6 +11,7 @@
 #include "base/io/file.h"
 #include "base/io/log.h"
 #include "local/job/job_check.h"
+#include "local/node/podman.h"
 #include "options.h"
 #include "local/run/run.h"
 
@@ -165,6 +166,7 @@ static int run_in(const struct run_dir *dir, const struct options *options, stru
             .work_dir = work_dir,
             .env = &env,
             .binds = binds,
+            .engine = (enum engine)options->engine,
             .report = {.out = out, .is_terminal = isatty(fileno(out)), .has_colour = prints_colour(out)}},
         &jobs, &err);
     if (result == RUN_ERROR || !keep_jobs(dir, jobs, &err) ||
@@ -173,6 +175,18 @@ static int run_in(const struct run_dir *dir, const struct options *options, stru
         return EXIT_FAILURE;
     }
     return exit_status(result);
+}
+
+static bool engine_is_there(const struct options *options, const struct objects *objects, struct err *err)
+{
+    if (options->engine == ENGINE_PROCESS)
+        return sandbox_is_allowed(err);
+    if (!podman_is_installed(err))
+        return false;
+    for (size_t i = 0; i < objects->count; i++)
+        if (!podman_pull_images(objects->items[i].doc, err))
+            return false;
+    return true;
 }
 
 static int run(const struct options *options, struct objects *objects, const struct sandbox *binds)
@@ -184,7 +198,7 @@ static int run(const struct options *options, struct objects *objects, const str
     struct err err;
     int code = EXIT_FAILURE;
 
-    if (sandbox_is_allowed(&err) && run_dir_open(&dir, path, &err)) {
+    if (engine_is_there(options, objects, &err) && run_dir_open(&dir, path, &err)) {
         code = run_in(&dir, options, objects, binds, work_dir ? work_dir : "/");
         (void)fprintf(stderr, "ipu-run: logs and final state are in %s\n", dir.path);
     } else {
@@ -221,8 +235,8 @@ static int start(const struct options *options, const struct strv *files)
     if (options->ipus % (options->ipus > 64 ? 64 : 4))
         strv_pushf(&problems, "--ipus must be a multiple of 4, and above 64 a multiple of 64, got %u",
                    (unsigned)options->ipus);
-    job_check_all(&objects, options->strict, options->controller ? 0 : options->ipus, &notes, &warnings,
-                  &problems);
+    job_check_all(&objects, (enum engine)options->engine, options->strict,
+                  options->controller ? 0 : options->ipus, &notes, &warnings, &problems);
     if (problems.count) {
         complain(&problems);
         return EXIT_REJECTED;

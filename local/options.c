@@ -7,6 +7,7 @@
 #define AT(field) offsetof(struct options, field)
 
 static const char *const outputs[] = {"text", "json", NULL};
+static const char *const engines[] = {"process", "podman", NULL};
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 
 static const struct opt ROWS[] = {
@@ -16,6 +17,9 @@ static const struct opt ROWS[] = {
     OPT_VALUE("bind", OPT_LIST, AT(bind), "SOURCE:PATH",
               "Show the file or directory SOURCE of this machine at PATH in every container, in place of an "
               "image's; may be repeated"),
+    OPT_VALUE("engine", OPT_CHOICE, AT(engine), "ENGINE",
+              "Containers are processes, with the programs of this machine, or podman's, with their images",
+              .fallback = "process", .choices = engines),
     OPT_VALUE("ipus", OPT_U32, AT(ipus), "N",
               "Number of simulated IPUs, a multiple of 4 and above 64 a multiple of 64", .fallback = "64",
               .min = 4, .max = EMBEDDED_CONTROLLER_IPUS_MAX),
@@ -55,6 +59,12 @@ const struct opts_spec OPTIONS_SPEC = {
 
 /* ---- the manual page ---- */
 
+static void add_support(const struct pod_support *support, struct str *out)
+{
+    str_addf(out, "%s%s%s", pod_support_name(support->how), support->why ? ": " : "",
+             support->why ? support->why : "");
+}
+
 void options_man(struct str *out)
 {
     AUTO(str) struct str closing = {0};
@@ -63,11 +73,15 @@ void options_man(struct str *out)
 
     roff_section("FIELDS OF PODS", &closing);
     for (const struct pod_support_row *row = pod_support_rows; row->path; row++) {
-        AUTO(mem)
-        char *text =
-            mem_printf("%s%s%s", pod_support_name(row->how), row->why ? ": " : "", row->why ? row->why : "");
+        AUTO(str) struct str text = {0};
 
-        roff_entry(row->path, text, &closing);
+        add_support(&row->of[ENGINE_PROCESS], &text);
+        if (row->of[ENGINE_PROCESS].how != row->of[ENGINE_PODMAN].how ||
+            !str_eq(row->of[ENGINE_PROCESS].why, row->of[ENGINE_PODMAN].why)) {
+            str_adds(&text, "; with --engine podman ");
+            add_support(&row->of[ENGINE_PODMAN], &text);
+        }
+        roff_entry(row->path, str_text(&text), &closing);
     }
     man.closing = str_text(&closing);
     opts_man(&OPTIONS_SPEC, &man, out);

@@ -11,7 +11,7 @@ struct options {
     uint32_t ipus, timeout_s;
     char *controller, *run_dir;
     bool strict;
-    int output, log_level;
+    int output, engine, log_level;
 };
 
 extern const struct opts_spec OPTIONS_SPEC;

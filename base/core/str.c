@@ -184,6 +184,12 @@ void strv_pushf(struct strv *v, const char *fmt, ...)
     va_end(args);
 }
 
+void strv_push_all(struct strv *v, const struct strv *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        strv_push(v, from->items[i]);
+}
+
 void strv_split(const char *text, char at, struct strv *ret)
 {
     while (text && *text) {

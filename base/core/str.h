@@ -57,6 +57,7 @@ struct strv {
 void strv_push(struct strv *v, const char *text);
 void strv_pushf(struct strv *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strv_push_take(struct strv *v, char *text);
+void strv_push_all(struct strv *v, const struct strv *from);
 void strv_split(const char *text, char at,
                 struct strv *ret); /* appends what is between the separators, except empty strings */
 bool strv_has(const struct strv *v, const char *text);

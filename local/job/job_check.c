@@ -92,8 +92,8 @@ static void check_end(const struct object *job, struct strv *problems)
             problems);
 }
 
-static void check_job(struct object *job, const struct objects *objects, bool is_strict, uint32_t ipus,
-                      struct strv *notes, struct strv *warnings, struct strv *problems)
+static void check_job(struct object *job, const struct objects *objects, enum engine engine, bool is_strict,
+                      uint32_t ipus, struct strv *notes, struct strv *warnings, struct strv *problems)
 {
     const struct admission admission = {.object = job->doc};
     const struct warning_facts facts = {.largest_partition = ipus};
@@ -103,7 +103,7 @@ static void check_job(struct object *job, const struct objects *objects, bool is
     admission_validate(&admission, &found);
     for (size_t i = 0; i < found.count; i++)
         object_add_problem(job, found.items[i], problems);
-    pod_support_check(job, is_strict, notes, problems);
+    pod_support_check(job, engine, is_strict, notes, problems);
     references_check(job, objects, problems);
     if (found.count)
         return;
@@ -140,8 +140,8 @@ static void tell_unused(const struct object *object, bool is_problem, struct str
         strv_push(notes, line);
 }
 
-void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struct strv *notes,
-                   struct strv *warnings, struct strv *problems)
+void job_check_all(struct objects *objects, enum engine engine, bool is_strict, uint32_t ipus,
+                   struct strv *notes, struct strv *warnings, struct strv *problems)
 {
     size_t jobs = 0;
 
@@ -153,7 +153,7 @@ void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struc
         references_check_values(object, problems);
         if (!has_size(object, problems) || !object_is_kind(object, API_KIND))
             continue;
-        check_job(object, objects, is_strict, ipus, notes, warnings, problems);
+        check_job(object, objects, engine, is_strict, ipus, notes, warnings, problems);
     }
     for (size_t i = 0; i < objects->unused_count; i++)
         tell_unused(&objects->unused[i], is_strict || jobs == 0, notes, problems);

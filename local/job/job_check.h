@@ -3,8 +3,9 @@
 #pragma once
 
 #include "local/job/objects.h"
+#include "local/node/engine.h"
 
 /* The jobs get their defaults. Problems are lines with file and line number. Notes are for the user: what
  * differs on this machine, and warnings. */
-void job_check_all(struct objects *objects, bool is_strict, uint32_t ipus, struct strv *notes,
-                   struct strv *warnings, struct strv *problems);
+void job_check_all(struct objects *objects, enum engine engine, bool is_strict, uint32_t ipus,
+                   struct strv *notes, struct strv *warnings, struct strv *problems);

@@ -8,28 +8,41 @@
 #include "operator/api/job/field.h"
 #include "operator/api/pod/pod_overlay.h"
 
-#define HONOURED(path_)                                                                                      \
+/* The same with both engines. */
+#define BOTH(path_, how_, why_)                                                                              \
     {                                                                                                        \
-        path_, SUPPORT_HONOURED, NULL                                                                        \
+        path_,                                                                                               \
+        {                                                                                                    \
+            {how_, why_}, {how_, why_},                                                                      \
+        }                                                                                                    \
     }
-#define APPROXIMATED(path_, why_)                                                                            \
+#define HONOURED(path_) BOTH(path_, SUPPORT_HONOURED, NULL)
+#define APPROXIMATED(path_, why_) BOTH(path_, SUPPORT_APPROXIMATED, why_)
+#define IGNORED(path_, why_) BOTH(path_, SUPPORT_IGNORED, why_)
+#define REJECTED(path_, why_) BOTH(path_, SUPPORT_REJECTED, why_)
+/* Otherwise: what a process of this machine has of it, and what a container of podman. */
+#define AS_PROCESS(path_, how_, why_)                                                                        \
     {                                                                                                        \
-        path_, SUPPORT_APPROXIMATED, why_                                                                    \
-    }
-#define IGNORED(path_, why_)                                                                                 \
+        path_,                                                                                               \
+        {                                                                                                    \
+            {                                                                                                \
+                SUPPORT_##how_, why_                                                                         \
+            }
+#define AS_IMAGE(how_, why_)                                                                                 \
     {                                                                                                        \
-        path_, SUPPORT_IGNORED, why_                                                                         \
-    }
-#define REJECTED(path_, why_)                                                                                \
-    {                                                                                                        \
-        path_, SUPPORT_REJECTED, why_                                                                        \
+        SUPPORT_##how_, why_                                                                                 \
+    }                                                                                                        \
+    }                                                                                                        \
     }
 
 /* The longest path that fits decides. Paths of containers[] are those of initContainers[] as well. */
 const struct pod_support_row pod_support_rows[] = {
     HONOURED("containers[].name"),
-    APPROXIMATED("containers[].image", "the programs and files of this machine are used; --bind adds others"),
-    IGNORED("containers[].imagePullPolicy", "no image is pulled"),
+    AS_PROCESS("containers[].image", APPROXIMATED,
+               "the programs and files of this machine are used; --bind adds others"),
+    AS_IMAGE(HONOURED, NULL),
+    AS_PROCESS("containers[].imagePullPolicy", IGNORED, "no image is pulled"),
+    AS_IMAGE(HONOURED, NULL),
     HONOURED("containers[].command"),
     HONOURED("containers[].args"),
     HONOURED("containers[].env[].name"),
@@ -53,8 +66,10 @@ const struct pod_support_row pod_support_rows[] = {
     IGNORED("containers[].livenessProbe", "no container is restarted"),
     REJECTED("containers[].lifecycle", "start the command from the container's own"),
     APPROXIMATED("containers[].ports", "ports of this machine; with several pods they are rejected"),
-    IGNORED("containers[].resources", "processes may use the whole machine"),
-    IGNORED("containers[].securityContext", "processes run as the user of ipu-run"),
+    AS_PROCESS("containers[].resources", IGNORED, "processes may use the whole machine"),
+    AS_IMAGE(APPROXIMATED, "limits of cpu and memory hold where podman can set them"),
+    AS_PROCESS("containers[].securityContext", IGNORED, "processes run as the user of ipu-run"),
+    AS_IMAGE(APPROXIMATED, "runAsUser and runAsGroup are honoured, the rest is podman's default"),
     REJECTED("containers[].stdin", "standard input is empty"),
     REJECTED("containers[].stdinOnce", "standard input is empty"),
     REJECTED("containers[].tty", "output is not a terminal"),
@@ -87,8 +102,10 @@ const struct pod_support_row pod_support_rows[] = {
     IGNORED("resources", "processes may use the whole machine"),
     HONOURED("priorityClassName"),
     IGNORED("preemptionPolicy", "no pod is evicted"),
-    IGNORED("imagePullSecrets", "no image is pulled"),
-    IGNORED("securityContext", "processes run as the user of ipu-run"),
+    AS_PROCESS("imagePullSecrets", IGNORED, "no image is pulled"),
+    AS_IMAGE(IGNORED, "podman login gives the access"),
+    AS_PROCESS("securityContext", IGNORED, "processes run as the user of ipu-run"),
+    AS_IMAGE(APPROXIMATED, "runAsUser and runAsGroup are honoured, the rest is podman's default"),
     IGNORED("serviceAccountName", "there is no API server for pods"),
     IGNORED("serviceAccount", "there is no API server for pods"),
     IGNORED("automountServiceAccountToken", "there is no API server for pods"),
@@ -96,24 +113,28 @@ const struct pod_support_row pod_support_rows[] = {
     IGNORED("dnsPolicy", "names are resolved as on this machine"),
     IGNORED("dnsConfig", "names are resolved as on this machine"),
     IGNORED("setHostnameAsFQDN", "the host name is the short one"),
-    IGNORED("shareProcessNamespace", "processes see all of this machine's"),
-    IGNORED("hostPID", "processes see all of this machine's"),
-    IGNORED("hostIPC", "processes share this machine's"),
-    IGNORED("hostUsers", "processes run as the user of ipu-run"),
+    AS_PROCESS("shareProcessNamespace", IGNORED, "processes see all of this machine's"),
+    AS_IMAGE(IGNORED, "each container sees its own processes"),
+    AS_PROCESS("hostPID", IGNORED, "processes see all of this machine's"),
+    AS_IMAGE(IGNORED, "each container sees its own processes"),
+    AS_PROCESS("hostIPC", IGNORED, "processes share this machine's"),
+    AS_IMAGE(IGNORED, "each container has its own"),
+    AS_PROCESS("hostUsers", IGNORED, "processes run as the user of ipu-run"),
+    AS_IMAGE(IGNORED, "podman maps the users"),
     IGNORED("os", "it is this machine's"),
     IGNORED("readinessGates", "no other program sets them"),
     REJECTED("schedulingGates", "no other program removes them"),
     {0},
 };
 
-const char *pod_support_name(enum pod_support how)
+const char *pod_support_name(enum pod_support_kind how)
 {
     static const char *const names[] = {"honoured", "approximated", "ignored", "rejected"};
 
     return names[how];
 }
 
-char *pod_support_line(enum pod_support how, const char *what, const char *why)
+char *pod_support_line(enum pod_support_kind how, const char *what, const char *why)
 {
     return mem_printf("%-13s %-34s %s", pod_support_name(how), what, why);
 }
@@ -166,6 +187,7 @@ static bool is_divided(const char *pattern)
 struct check {
     const struct object *job;
     const char *where; /* the pod's spec, in the job */
+    enum engine engine;
     bool is_strict;
     struct strv *notes, *problems;
 };
@@ -179,8 +201,9 @@ static void report(const struct check *check, const char *path, const char *what
 
 static void note(const struct check *check, const struct pod_support_row *row, const char *path)
 {
-    AUTO(mem) char *line = pod_support_line(row->how, row->path, row->why);
-    AUTO(mem) char *problem = mem_printf("%s; %s", pod_support_name(row->how), row->why);
+    const struct pod_support *support = &row->of[check->engine];
+    AUTO(mem) char *line = pod_support_line(support->how, row->path, support->why);
+    AUTO(mem) char *problem = mem_printf("%s; %s", pod_support_name(support->how), support->why);
 
     if (check->is_strict)
         report(check, path, problem);
@@ -264,11 +287,11 @@ static void check_field(const struct check *check, const cJSON *node, const char
         report(check, path, "Invalid value: must be an object or a list");
     } else if (!row || (str_eq(row->path, "volumes[]") && !is_rejected_volume(pattern))) {
         report_unknown(check, path, pattern);
-    } else if (row->how == SUPPORT_REJECTED) {
-        AUTO(mem) char *what = mem_printf("not possible without a cluster; %s", row->why);
+    } else if (row->of[check->engine].how == SUPPORT_REJECTED) {
+        AUTO(mem) char *what = mem_printf("not possible without a cluster; %s", row->of[check->engine].why);
 
         report(check, path, what);
-    } else if (row->how != SUPPORT_HONOURED) {
+    } else if (row->of[check->engine].how != SUPPORT_HONOURED) {
         note(check, row, path);
     }
 }
@@ -284,12 +307,13 @@ static void check_commands(const struct check *check, const cJSON *spec, const c
         bool may_lack = may_first_lack && index == 0 && !json_at(container, "args");
         AUTO(mem) char *path = mem_printf("%s[%d].command", list, index++);
 
+        may_lack = may_lack || check->engine == ENGINE_PODMAN;
         if (!may_lack && !(cJSON_IsArray(command) && command->child))
-            report(check, path, "Required value: the image's own command is not known here");
+            report(check, path, "Required value: the image's own command is known with --engine podman only");
     }
 }
 
-/* Nothing here needs an image, but a cluster does. */
+/* Processes need no image, but a cluster does. */
 static void check_images(const struct check *check, const cJSON *spec, const char *list, bool may_first_lack)
 {
     AUTO(mem)
@@ -303,7 +327,7 @@ static void check_images(const struct check *check, const cJSON *spec, const cha
 
         if (may_lack || *json_str(container, "image", ""))
             continue;
-        if (check->is_strict)
+        if (check->is_strict || check->engine == ENGINE_PODMAN)
             report(check, path, "Required value");
         else if (!strv_has(check->notes, line))
             strv_push(check->notes, line);
@@ -379,9 +403,11 @@ static void check_pod(const struct check *check, const cJSON *spec, const cJSON 
     }
 }
 
-void pod_support_check(const struct object *job, bool is_strict, struct strv *notes, struct strv *problems)
+void pod_support_check(const struct object *job, enum engine engine, bool is_strict, struct strv *notes,
+                       struct strv *problems)
 {
     struct check check = {.job = job,
+                          .engine = engine,
                           .where = "spec.workers.template.spec",
                           .is_strict = is_strict,
                           .notes = notes,

@@ -7,6 +7,7 @@ struct container_spec {
     char *const *argv;
     char *const *envp;
     const char *cwd;
-    const struct sandbox *sandbox;
-    char *const *probe; /* a command that container_probe runs beside it; NULL: none */
+    const struct sandbox *sandbox; /* NULL: the command has one of its own */
+    char *const *probe;            /* a command that container_probe runs beside it; NULL: none */
+    char *const *remove; /* a command that ends what the supervisor cannot reach; NULL: it reaches all */
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
@@ -12,6 +13,7 @@
 #include "local/node/pod_dir.h"
 #include "local/node/pod_env.h"
 #include "local/node/pod_status.h"
+#include "local/node/podman.h"
 #include "local/node/volumes.h"
 #include "operator/api/names.h"
 
@@ -215,7 +217,7 @@ static void add_own_mounts(const struct node_container *c, struct sandbox *sandb
         has_hosts = has_hosts || str_eq(json_str(mount, "mountPath", ""), "/etc/hosts");
     if (!has_hosts)
         sandbox_add(sandbox, hosts, "/etc/hosts", false);
-    if (pod_dir_put_file(c->pod->dir, file, (struct slice){"", 0}, &err))
+    if (pod_dir_put_file(c->pod->dir, file, (struct slice){"", 0}, &err) && pod_dir_share(termination, &err))
         sandbox_add(sandbox, termination, log, false);
 }
 
@@ -234,34 +236,90 @@ static bool make_sandbox(const struct node_container *c, const struct strv *env,
     return volumes_mount(pod->doc, c->doc, env, pod->dir, options->launcher_dir, ret, err);
 }
 
-static bool run_container(struct node_container *c, struct err *err)
+/* What a container runs, with its own variables. */
+struct launch {
+    struct sandbox sandbox;
+    struct strv env, command, args;
+};
+
+static void launch_release(struct launch *launch)
+{
+    sandbox_release(&launch->sandbox);
+    strv_release(&launch->env);
+    strv_release(&launch->command);
+    strv_release(&launch->args);
+}
+DEFINE_AUTO(launch);
+
+static bool start_process(struct node_container *c, const struct launch *launch, struct err *err)
 {
     const struct node_options *options = &c->pod->node->options;
-    const struct pod_source source = source_of(c->pod->node);
     const struct container_events events = {on_output, on_probed, on_ended, c};
-    AUTO(sandbox) struct sandbox sandbox = {0};
-    AUTO(strv) struct strv env = {0}, words = {0}, probe = {0};
-    AUTO(mem) char *log = mem_printf("%s/%s.%s.log", options->logs_dir, c->pod->name, c->view.name);
+    AUTO(strv) struct strv words = {0}, probe = {0};
 
-    for (size_t i = 0; i < options->env->count; i++)
-        strv_push(&env, options->env->items[i]);
-    pod_env_set(&env, "HOSTNAME", pod_dir_hostname(c->pod->doc));
-    if (!pod_env_make(c->pod->doc, c->doc, &source, &env, err) || !make_sandbox(c, &env, &sandbox, err) ||
-        !container_log_open(&c->log, log, err))
-        return false;
-    pod_env_add_words(&env, json_at(c->doc, "command"), &words);
-    pod_env_add_words(&env, json_at(c->doc, "args"), &words);
+    strv_push_all(&words, &launch->command);
+    strv_push_all(&words, &launch->args);
     JSON_EACH (word, c->probe_command)
         strv_push(&probe, json_str(word, "", cJSON_GetStringValue(word)));
     c->running =
         container_start(c->pod->node->loop,
                         &(struct container_spec){.argv = strv_argv(&words),
-                                                 .envp = strv_argv(&env),
+                                                 .envp = launch->env.items,
                                                  .cwd = json_str(c->doc, "workingDir", options->work_dir),
-                                                 .sandbox = &sandbox,
+                                                 .sandbox = &launch->sandbox,
                                                  .probe = strv_argv(&probe)},
                         &events, err);
     return c->running != NULL;
+}
+
+static bool start_podman(struct node_container *c, const struct launch *launch, struct err *err)
+{
+    const struct node_options *options = &c->pod->node->options;
+    const struct container_events events = {on_output, on_probed, on_ended, c};
+    /* Of this process, as two runs know the same pods. */
+    AUTO(mem) char *name = mem_printf("ipu-run-%d-%s-%s", (int)getpid(), c->pod->uid, c->view.name);
+    AUTO(strv) struct strv words = {0}, env = {0}, probe = {0}, remove = {0};
+    const struct podman_container container = {.name = name,
+                                               .pod = c->pod->doc,
+                                               .doc = c->doc,
+                                               .hostname = pod_dir_hostname(c->pod->doc),
+                                               .env = &launch->env,
+                                               .command = &launch->command,
+                                               .args = &launch->args,
+                                               .mounts = &launch->sandbox};
+
+    strv_push_all(&env, options->env);
+    if (!podman_run(&container, &env, &words, err))
+        return false;
+    podman_exec(name, c->probe_command, &probe);
+    podman_remove(name, &remove);
+    c->running = container_start(c->pod->node->loop,
+                                 &(struct container_spec){.argv = strv_argv(&words),
+                                                          .envp = strv_argv(&env),
+                                                          .cwd = options->work_dir,
+                                                          .probe = strv_argv(&probe),
+                                                          .remove = strv_argv(&remove)},
+                                 &events, err);
+    return c->running != NULL;
+}
+
+static bool run_container(struct node_container *c, struct err *err)
+{
+    const struct node_options *options = &c->pod->node->options;
+    const struct pod_source source = source_of(c->pod->node);
+    AUTO(launch) struct launch launch = {0};
+    AUTO(mem) char *log = mem_printf("%s/%s.%s.log", options->logs_dir, c->pod->name, c->view.name);
+
+    if (options->engine == ENGINE_PROCESS) {
+        strv_push_all(&launch.env, options->env);
+        pod_env_set(&launch.env, "HOSTNAME", pod_dir_hostname(c->pod->doc));
+    }
+    if (!pod_env_make(c->pod->doc, c->doc, &source, &launch.env, err) ||
+        !make_sandbox(c, &launch.env, &launch.sandbox, err) || !container_log_open(&c->log, log, err))
+        return false;
+    pod_env_add_words(&launch.env, json_at(c->doc, "command"), &launch.command);
+    pod_env_add_words(&launch.env, json_at(c->doc, "args"), &launch.args);
+    return options->engine == ENGINE_PODMAN ? start_podman(c, &launch, err) : start_process(c, &launch, err);
 }
 
 /* False: it waits, with a reason, for what is missing. */

@@ -4,6 +4,7 @@
 
 #include "base/core/map.h"
 #include "local/api/api.h"
+#include "local/node/engine.h"
 
 struct container_line;
 
@@ -15,8 +16,9 @@ struct node_options {
     const char *logs_dir;        /* for logs, NAMESPACE has no part in their names; exists */
     const char *launcher_dir;    /* with ipu-launch and what goes with it */
     const char *work_dir;        /* of containers without workingDir */
-    const struct strv *env;      /* that every container inherits */
+    const struct strv *env;      /* of this program; processes inherit it */
     const struct sandbox *binds; /* shown in every container, besides its volumes */
+    enum engine engine;
     void (*on_line)(void *ctx, const cJSON *pod, const char *container, const struct container_line *line);
     void (*on_trouble)(void *ctx, const char *text); /* a file of the run cannot be written */
     char *(*token)(void *ctx, const cJSON *pod);     /* by which its program is known; owned by the caller */

@@ -25,6 +25,11 @@ bool pod_dir_create(const char *path, struct err *err)
     return mkdir(path, 0755) == 0 || errno == EEXIST || err_errno(err, errno, "cannot create %s", path);
 }
 
+bool pod_dir_share(const char *path, struct err *err)
+{
+    return chmod(path, 0777) == 0 || err_errno(err, errno, "cannot change the mode of %s", path);
+}
+
 bool pod_dir_create_parents(const char *dir, const char *path, struct err *err)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {

@@ -11,6 +11,7 @@ MUST_USE bool pod_dir_make(const char *dir, const cJSON *pod, const char *addres
 /* The operator's init container would copy /etc/hosts into the volume that it shares with a worker's agent.
  */
 MUST_USE bool pod_dir_share_hosts(const char *dir, const cJSON *pod, struct err *err);
+MUST_USE bool pod_dir_share(const char *path, struct err *err); /* users of images may write to it */
 /* Not synchronised with the disk: a pod's files do not outlive their run. */
 MUST_USE bool pod_dir_put_file(const char *dir, const char *path, struct slice bytes, struct err *err);
 MUST_USE bool pod_dir_create(const char *path, struct err *err); /* unless it exists */

@@ -25,7 +25,7 @@ struct supervisor {
     int socket, out, err;
     int children; /* signalfd */
     pid_t command, probe;
-    bool is_over;
+    bool is_over, is_killed;
     int status;
 };
 
@@ -160,7 +160,7 @@ static void note_end(struct supervisor *s, pid_t pid, int status)
     if (pid != s->command)
         return;
     s->is_over = true;
-    s->status = code;
+    s->status = s->is_killed ? 128 + SIGKILL : code; /* whatever podman makes of it */
 }
 
 /* False: there are no children. */
@@ -174,10 +174,22 @@ static bool reap(struct supervisor *s)
     return pid == 0;
 }
 
+static void run_remove(struct supervisor *s)
+{
+    struct failure ignored;
+    pid_t pid = start(s, s->spec->remove, -1, -1, &ignored);
+    int status;
+
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
 static void kill_all(struct supervisor *s)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
 
+    if (s->spec->remove)
+        run_remove(s);
     while (reap(s)) {
         kill_children();
         (void)nanosleep(&pause, NULL);
@@ -192,8 +204,10 @@ static void obey(struct supervisor *s, char order)
 
     if (order == ORDER_TERMINATE)
         (void)kill(s->command, SIGTERM);
-    if (order == ORDER_KILL)
+    if (order == ORDER_KILL) {
+        s->is_killed = true;
         kill_all(s);
+    }
     if (order != ORDER_PROBE || s->probe)
         return;
     s->probe = start(s, s->spec->probe, -1, -1, &ignored);
@@ -264,7 +278,7 @@ void supervisor_run(const struct container_spec *spec, int socket, int out, int 
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     close_others(&s);
     watch_children(&s);
-    if (!sandbox_enter(spec->sandbox, &why))
+    if (spec->sandbox && !sandbox_enter(spec->sandbox, &why))
         fail(&s, why.msg);
     s.command = start(&s, spec->argv, s.out, s.err, &failure);
     if (s.command < 0) {

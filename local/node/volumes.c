@@ -105,7 +105,8 @@ bool volumes_make(const cJSON *pod, const struct pod_source *source, const char 
         AUTO(mem) char *place = mem_printf("%s/%s", dir, json_str(volume, "name", ""));
         bool ok = json_at(volume, "hostPath")
                       ? make_host_path(volume, err)
-                      : pod_dir_create(place, err) && fill(pod, volume, source, place, err);
+                      : pod_dir_create(place, err) && fill(pod, volume, source, place, err) &&
+                            (!json_at(volume, "emptyDir") || pod_dir_share(place, err));
 
         if (!ok)
             return err_wrap(err, "volume %s", json_str(volume, "name", ""));

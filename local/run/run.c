@@ -319,6 +319,7 @@ static void start_node(struct run *run)
                                      .work_dir = options->work_dir,
                                      .env = options->env,
                                      .binds = options->binds,
+                                     .engine = options->engine,
                                      .on_line = on_line,
                                      .on_trouble = on_trouble,
                                      .token = make_token,

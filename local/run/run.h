@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "local/job/objects.h"
+#include "local/node/engine.h"
 #include "local/node/sandbox.h"
 #include "local/run/report.h"
 #include "local/run/run_dir.h"
@@ -18,6 +19,7 @@ struct run_options {
     const char *work_dir;
     const struct strv *env;
     const struct sandbox *binds;
+    enum engine engine;
     struct report report;
 };
 

@@ -88,7 +88,7 @@ static bool install_launcher(const struct run_dir *dir, struct err *err)
     int status, failed;
     pid_t pid;
 
-    if (!find_ipu_launch(program, err) || !make_dir(dir->launcher, err))
+    if (!find_ipu_launch(program, err) || !pod_dir_create(dir->launcher, err))
         return false;
     failed = posix_spawn(&pid, program, NULL, NULL, argv, environ);
     if (failed)

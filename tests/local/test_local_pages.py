@@ -33,8 +33,8 @@ def test_the_page_has_the_fields_of_the_table():
     entries = re.findall(r"^\.TP\n(?:\.B )?(.+)\n(.+)$", section, re.MULTILINE)
     said = [(re.sub(r"\\f.|^\"|\"$", "", path), text) for path, text in entries]
     assert len(said) > 50
-    assert [(path, f"{how}: {why}" if why else how) for path, how, why in
-            ((row[0].strip("`"), row[1], row[2]) for row in table("Fields of pods"))] == said
+    assert [(path.strip("`"), (f"{how}: {why}" if why else how) + (f"; with --engine podman {podman}" if podman else ""))
+            for path, how, why, podman in table("Fields of pods")] == said
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -1,6 +1,7 @@
 #include "operator/api/job/template_types.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "operator/api/job/field.h"
@@ -62,6 +63,29 @@ bool quantity_is_valid(const cJSON *value)
     whole = after_digits(at);
     rest = *whole == '.' ? after_digits(whole + 1) : whole;
     return rest - at > (*whole == '.') && is_suffix(rest);
+}
+
+/* strtod(3) reads an exponent, but not E for exa. */
+double quantity_read(const cJSON *value)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } rows[] = {{"n", 1e-9},    {"u", 1e-6},    {"m", 1e-3},    {"k", 1e3},     {"M", 1e6},
+                {"G", 1e9},     {"T", 1e12},    {"P", 1e15},    {"E", 1e18},    {"Ki", 0x1p10},
+                {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60}};
+    char *rest = NULL;
+    double number;
+
+    if (!value || !quantity_is_valid(value))
+        return 0;
+    if (!cJSON_IsString(value))
+        return cJSON_IsNumber(value) ? value->valuedouble : 0;
+    number = strtod(value->valuestring, &rest);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_eq(rest, rows[i].suffix))
+            return number * rows[i].factor;
+    return number;
 }
 
 /* ---- values ---- */

@@ -14,4 +14,5 @@ void template_types_check_env(const cJSON *job, const char *path, struct strv *p
 /* k8s.io/apimachinery, pkg/api/resource/quantity.go: a number with an optional suffix, as text or as a whole
  * number. */
 bool quantity_is_valid(const cJSON *value);
+double quantity_read(const cJSON *value); /* 0: none, or not valid */
 #define QUANTITY_WANTED "must be a quantity such as 2, 500m or 4Gi"

@@ -31,7 +31,8 @@ TEST(a_job_gets_the_defaults_of_the_webhooks)
     AUTO(json) cJSON *doc = object.doc;
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
-    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
+                  &warnings, &problems);
     CHECK_INT_EQ(problems.count, 0);
     CHECK_STR_EQ(json_str(doc, "spec/ipusPerJobInstance", ""), "4");
     CHECK_STR_EQ(json_str(doc, "spec/restartPolicy/type", ""), "Never");
@@ -47,7 +48,8 @@ TEST(a_job_beyond_the_simulated_system_is_warned_of)
     AUTO(json) cJSON *doc = object.doc;
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
-    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
+                  &warnings, &problems);
     CHECK_INT_EQ(problems.count, 0);
     CHECK_INT_EQ(warnings.count, 1);
     CHECK_HAS(warnings.items[0], "64");
@@ -62,7 +64,8 @@ TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
     AUTO(json) cJSON *doc = object.doc;
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
-    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
+                  &warnings, &problems);
     CHECK_INT_EQ(problems.count, 2);
     CHECK_HAS(problems.items[0], "spec.ipusPerJobInstance");
     CHECK_HAS(problems.items[1], "containers[0].tty");
@@ -83,7 +86,8 @@ TEST(mistyped_metadata_is_told)
 
     json_put_object(json_at_mut(doc, "metadata"), "anotations");
     json_put_object(json_at_mut(doc, "spec/workers/template"), "sepc");
-    job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings, &problems);
+    job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
+                  &warnings, &problems);
     CHECK_INT_EQ(problems.count, 3);
     CHECK_HAS(problems.items[0], "metadata.anotations: Forbidden: unknown field; did you mean annotations?");
     CHECK_HAS(problems.items[1], "template.sepc: Forbidden: unknown field; did you mean spec?");
@@ -106,8 +110,8 @@ TEST(jobs_that_could_never_end_here_are_rejected)
         struct object object = object_of(row->spec);
         AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
-        job_check_all(&(struct objects){.items = &object, .count = 1}, false, 64, &notes, &warnings,
-                      &problems);
+        job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
+                      &warnings, &problems);
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
@@ -127,7 +131,7 @@ TEST(an_object_of_another_kind_is_a_mistake_without_a_job_and_with_strict)
         struct objects objects = {.items = &job, .count = has_job, .unused = &other, .unused_count = 1};
         AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
-        job_check_all(&objects, is_strict, 64, &notes, &warnings, &problems);
+        job_check_all(&objects, ENGINE_PROCESS, is_strict, 64, &notes, &warnings, &problems);
         CHECK(strv_has(&notes, "ignored       IPUjob x                           there is no cluster") ==
               (has_job && !is_strict));
         CHECK((problems.count > 0) == (!has_job || is_strict));
@@ -142,6 +146,6 @@ TEST(files_without_a_job_are_a_mistake)
 {
     AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
-    job_check_all(&(struct objects){0}, false, 64, &notes, &warnings, &problems);
+    job_check_all(&(struct objects){0}, ENGINE_PROCESS, false, 64, &notes, &warnings, &problems);
     CHECK_STR_EQ(problems.items[0], "there is no IPUJob in the files");
 }

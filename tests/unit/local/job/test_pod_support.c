@@ -66,7 +66,7 @@ TEST(each_field_is_decided_by_the_longest_path)
         const struct object job = {.file = &file, .original = doc, .doc = doc};
         AUTO(strv) struct strv notes = {0}, problems = {0};
 
-        pod_support_check(&job, false, &notes, &problems);
+        pod_support_check(&job, ENGINE_PROCESS, false, &notes, &problems);
         CHECK_INT_EQ(notes.count, (row->note != NULL) + 1); /* there is no image */
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->note)
@@ -75,7 +75,7 @@ TEST(each_field_is_decided_by_the_longest_path)
             CHECK_HAS(problems.items[0], row->problem);
         strv_release(&problems);
         problems = (struct strv){0};
-        pod_support_check(&job, true, &notes, &problems);
+        pod_support_check(&job, ENGINE_PROCESS, true, &notes, &problems);
         CHECK_INT_EQ(problems.count, (row->note || row->problem) + 1);
     }
 }
@@ -106,8 +106,8 @@ TEST(an_image_is_not_needed_but_by_a_cluster)
         struct err err;
 
         json_put_take(json_at_mut(doc, "spec"), "launcher", json_parse(slice_of(row->launcher), &err));
-        pod_support_check(&job, false, &notes, &problems);
-        pod_support_check(&job, true, &notes, &problems);
+        pod_support_check(&job, ENGINE_PROCESS, false, &notes, &problems);
+        pod_support_check(&job, ENGINE_PROCESS, true, &notes, &problems);
         CHECK_INT_EQ(notes.count, row->note != NULL);
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->note) {
@@ -139,7 +139,7 @@ TEST(a_launcher_mounts_volumes_of_its_workers)
         struct err err;
 
         json_put_take(json_at_mut(doc, "spec"), "launcher", json_parse(slice_of(launcher), &err));
-        pod_support_check(&job, false, &notes, &problems);
+        pod_support_check(&job, ENGINE_PROCESS, false, &notes, &problems);
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
@@ -149,5 +149,27 @@ TEST(a_launcher_mounts_volumes_of_its_workers)
 TEST(a_row_has_words_unless_it_is_honoured)
 {
     for (const struct pod_support_row *row = pod_support_rows; row->path; row++)
-        CHECK((row->how == SUPPORT_HONOURED) == (row->why == NULL));
+        for (size_t i = 0; i < ENGINES; i++)
+            CHECK((row->of[i].how == SUPPORT_HONOURED) == (row->of[i].why == NULL));
+}
+
+TEST(an_engine_that_has_images_honours_more)
+{
+    AUTO(json)
+    cJSON *doc =
+        job_with("{\"containers\":[{\"name\":\"a\",\"image\":\"i\",\"imagePullPolicy\":\"Never\"}]}");
+    AUTO(json) cJSON *without = job_with("{\"containers\":[{\"name\":\"a\",\"resources\":{}}]}");
+    const struct object job = {.file = &file, .original = doc, .doc = doc};
+    const struct object bare = {.file = &file, .original = without, .doc = without};
+    AUTO(strv) struct strv notes = {0}, problems = {0};
+
+    pod_support_check(&job, ENGINE_PODMAN, true, &notes, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    pod_support_check(&job, ENGINE_PROCESS, true, &notes, &problems);
+    CHECK_INT_EQ(problems.count, 3); /* image, its policy and the missing command */
+    pod_support_check(&bare, ENGINE_PODMAN, false, &notes, &problems);
+    CHECK_INT_EQ(problems.count, 4);
+    CHECK_HAS(problems.items[3], "containers[0].image: Required value");
+    CHECK_INT_EQ(notes.count, 1);
+    CHECK_HAS(notes.items[0], "approximated  containers[].resources");
 }

@@ -1,5 +1,7 @@
 #include "operator/api/job/template_types.h"
 
+#include <math.h>
+
 #include "lib/check.h"
 #include "operator/api/job/field.h"
 
@@ -91,4 +93,25 @@ TEST(quantities_are_those_of_kubernetes)
     CHECK(quantity_is_valid(whole));
     CHECK(!quantity_is_valid(part)); /* the resource definition takes texts and whole numbers */
     CHECK(!quantity_is_valid(truth));
+}
+
+TEST(a_quantity_has_a_value)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } rows[] = {{"2", 2},     {"500m", 0.5},   {"1.5", 1.5}, {"4Gi", 4294967296.0},
+                {"1k", 1000}, {"12e3", 12000}, {"2E", 2e18}, {"-1", -1},
+                {"4GB", 0},   {"", 0}};
+    AUTO(json) cJSON *whole = cJSON_CreateNumber(3), *part = cJSON_CreateNumber(1.5);
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *value = cJSON_CreateString(row->text);
+
+        if (fabs(quantity_read(value) - row->value) > 1e-9)
+            CHECK_FAIL("%s is read as %g", row->text, quantity_read(value));
+    }
+    CHECK(quantity_read(whole) == 3.0);
+    CHECK(quantity_read(part) == 0.0);
+    CHECK(quantity_read(NULL) == 0.0);
 }
