@@ -62,6 +62,7 @@ struct run {
     struct loop_timer timeout, release, next;
     struct strv owners_gone; /* uids whose objects are to be removed */
     bool is_ending, is_interrupted, is_killed, has_timed_out;
+    bool is_suspending; /* and then this process stops itself */
 };
 
 /* ---- jobs ---- */
@@ -210,6 +211,65 @@ static void delete_jobs(struct run *run)
     wake(run);
 }
 
+/* ---- suspension ---- */
+
+static void suspend_jobs(struct run *run, bool is_suspended)
+{
+    run->is_suspending = is_suspended;
+    for (size_t i = 0; i < run->job_count; i++) {
+        const struct run_job *job = &run->jobs[i];
+        AUTO(mem)
+        char *url = mem_printf("/apis/" API_GROUP_VERSION "/namespaces/%s/ipujobs/%s", job->ns, job->name);
+        struct api_request request = {.method = "PATCH",
+                                      .url = url,
+                                      .content_type = "application/merge-patch+json",
+                                      .body = slice_of(is_suspended ? "{\"spec\":{\"suspend\":true}}"
+                                                                    : "{\"spec\":{\"suspend\":false}}")};
+        struct api_answer answer = {0};
+
+        if (!job->is_finished && !job->is_gone)
+            api_answer(&run->api, &request, &answer);
+        mem_free(answer.body);
+    }
+    wake(run);
+}
+
+/* Without pods and partitions: this process can stop, and lets nothing wait for it. */
+static bool are_suspended(const struct run *run)
+{
+    for (size_t i = 0; i < run->job_count; i++) {
+        const cJSON *status = json_at(run->jobs[i].final, "status");
+
+        if (!run->jobs[i].is_finished && (!str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
+                                          json_i64(status, "partitionCounts/total", 0) > 0))
+            return false;
+    }
+    return true;
+}
+
+/* As of a terminal's Ctrl-Z, after which a shell waits for this process to stop, and sends SIGCONT for `fg`.
+ */
+static void on_suspend(void *ctx, int signum)
+{
+    struct run *run = ctx;
+
+    (void)signum;
+    if (run->is_ending || run->is_suspending)
+        return;
+    (void)fprintf(stderr, "ipu-run: suspending the job; resume it with fg, or kill -CONT %d\n",
+                  (int)getpid());
+    suspend_jobs(run, true);
+}
+
+static void on_resume(void *ctx, int signum)
+{
+    struct run *run = ctx;
+
+    (void)signum;
+    if (run->is_suspending)
+        suspend_jobs(run, false);
+}
+
 static void on_next(struct loop_timer *timer)
 {
     struct run *run = CONTAINER_OF(timer, struct run, next);
@@ -217,6 +277,8 @@ static void on_next(struct loop_timer *timer)
     collect(run);
     if (!run->is_ending && (are_all(run, false) || run->report.is_broken))
         delete_jobs(run);
+    else if (!run->is_ending && run->is_suspending && are_suspended(run))
+        (void)raise(SIGSTOP);
     else if (run->is_killed || (are_all(run, true) && node_pod_count(&run->node) == 0))
         loop_stop(run->loop);
 }
@@ -435,6 +497,8 @@ static bool start(struct run *run, struct err *err)
     loop_on_signal(run->loop, SIGINT, on_signal, run);
     loop_on_signal(run->loop, SIGTERM, on_signal, run);
     loop_on_signal(run->loop, SIGHUP, on_signal, run);
+    loop_on_signal(run->loop, SIGTSTP, on_suspend, run);
+    loop_on_signal(run->loop, SIGCONT, on_resume, run);
     if (run->options->timeout_s)
         loop_timer_start(run->loop, &run->timeout, (int64_t)run->options->timeout_s * 1000, on_timeout);
     return true;
