@@ -10,6 +10,7 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "base/io/log.h"
+#include "local/job/host_paths.h"
 #include "local/job/job_check.h"
 #include "local/node/podman.h"
 #include "options.h"
@@ -99,7 +100,7 @@ static char *default_dir(void)
     struct tm parts;
 
     (void)strftime(now, sizeof(now), "%Y%m%d-%H%M%S", localtime_r(&seconds, &parts));
-    return mem_printf("%s/ipu-run/%s-%d", base, now, (int)getpid());
+    return mem_printf("%s/ipu-run/%s-%d", base, now, (int)getpid()); /* as run_dir_remove_old knows it */
 }
 
 /* One file for each job, as `kubectl get -o json` prints it. */
@@ -205,6 +206,8 @@ static int run(const struct options *options, struct objects *objects, const str
         (void)fprintf(stderr, "ipu-run: %s\n", err.msg);
     }
     run_dir_close(&dir);
+    if (!options->run_dir)
+        run_dir_remove_old(path);
     return code;
 }
 
@@ -237,6 +240,7 @@ static int start(const struct options *options, const struct strv *files)
                    (unsigned)options->ipus);
     job_check_all(&objects, (enum engine)options->engine, options->strict,
                   options->controller ? 0 : options->ipus, &notes, &warnings, &problems);
+    host_paths_check(&objects, &problems);
     if (problems.count) {
         complain(&problems);
         return EXIT_REJECTED;

@@ -3,7 +3,10 @@
 #include "base/core/opts_man.h"
 #include "local/job/pod_support.h"
 #include "local/run/embedded_controller.h"
+#include "local/run/run_dir.h"
 
+#define TEXT(token) #token
+#define NUMBER(name) TEXT(name)
 #define AT(field) offsetof(struct options, field)
 
 static const char *const outputs[] = {"text", "json", NULL};
@@ -30,7 +33,7 @@ static const struct opt ROWS[] = {
     OPT_SWITCH("strict", AT(strict), "Reject jobs with fields that are not honoured on this machine"),
     OPT_VALUE("run-dir", OPT_STR, AT(run_dir), "DIR",
               "Directory for logs and for the jobs' final state; default: a new one in "
-              "~/.local/state/ipu-run"),
+              "~/.local/state/ipu-run, where the newest " NUMBER(RUNS_KEPT) " are kept"),
     {.flag = "output",
      .letter = 'o',
      .type = OPT_CHOICE,
@@ -51,7 +54,8 @@ const struct opts_spec OPTIONS_SPEC = {
     .about =
         "Runs the IPUJobs in FILE on this machine, without a cluster: the operator itself, with processes in "
         "place of pods and simulated IPUs. FILE is YAML, with ConfigMaps and Secrets as well; \"-\" is "
-        "standard input. Ctrl-C deletes the jobs, twice at once. Exit status: 0 if all jobs have completed, "
+        "standard input. Ctrl-C deletes the jobs, twice at once; Ctrl-Z suspends them until fg. Exit status: "
+        "0 if all jobs have completed, "
         "1 if one has not, 2 if a file or an option is rejected, 130 after Ctrl-C.",
     .rows = ROWS,
     .once = true,

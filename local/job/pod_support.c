@@ -351,9 +351,11 @@ static void check_mounts(const struct check *check, const cJSON *spec, const cha
         int index = 0;
 
         JSON_EACH (mount, json_at(container, "volumeMounts")) {
-            const char *name = json_str(mount, "name", ""), *sub = json_str(mount, "subPath", "");
+            const char *name = json_str(mount, "name", "");
+            const char *field = json_at(mount, "subPathExpr") ? "subPathExpr" : "subPath";
+            const char *sub = json_str(mount, field, "");
             AUTO(mem)
-            char *sub_path = mem_printf("%s[%d].volumeMounts[%d].subPath", list, container_index, index);
+            char *sub_path = mem_printf("%s[%d].volumeMounts[%d].%s", list, container_index, index, field);
             AUTO(mem) char *path = mem_printf("%s[%d].volumeMounts[%d].name", list, container_index, index++);
             AUTO(mem) char *what = mem_printf("Not found: \"%s\"", name);
 

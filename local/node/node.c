@@ -19,6 +19,7 @@
 
 #define PROBE_MS 100
 #define DEFAULT_GRACE_S 30
+#define START_ERROR 128 /* as containerd reports it */
 #define TERMINATION_LOG "/dev/termination-log"
 #define MESSAGE_MAX_BYTES 4096
 
@@ -322,14 +323,28 @@ static bool run_container(struct node_container *c, struct err *err)
     return options->engine == ENGINE_PODMAN ? start_podman(c, &launch, err) : start_process(c, &launch, err);
 }
 
-/* False: it waits, with a reason, for what is missing. */
+static void on_again(struct loop_timer *timer)
+{
+    advance(CONTAINER_OF(timer, struct node_pod, next));
+}
+
+/* A kubelet would try again, but here nobody changes what is wrong. */
+static void give_up(struct node_container *c, const char *why)
+{
+    c->view.state = CONTAINER_ENDED;
+    c->view.exit_code = START_ERROR;
+    c->view.started_s = c->view.finished_s = now_s();
+    mem_set_str(&c->reason, "StartError");
+    mem_set_str(&c->message, why);
+    loop_timer_start(c->pod->node->loop, &c->pod->next, 0, on_again);
+}
+
 static void start_container(struct node_container *c)
 {
     struct err err;
 
     if (!run_container(c, &err)) {
-        mem_set_str(&c->reason, "CreateContainerConfigError");
-        mem_set_str(&c->message, err.msg);
+        give_up(c, err.msg);
         return;
     }
     c->view.state = CONTAINER_RUNNING;
@@ -418,7 +433,7 @@ static bool start_next_init(struct node_pod *pod)
             return false;
         if (c->view.state == CONTAINER_WAITING) {
             start_container(c);
-            if (c->view.role == CONTAINER_INIT || c->view.state == CONTAINER_WAITING)
+            if (c->view.role == CONTAINER_INIT)
                 return true;
         } else if (c->view.role == CONTAINER_INIT && c->view.state == CONTAINER_RUNNING) {
             return true;
@@ -507,11 +522,8 @@ static void on_begin(struct loop_timer *timer)
         limit(pod, object->doc);
         return;
     }
-    for (size_t i = 0; i < pod->count; i++) {
-        mem_set_str(&pod->containers[i].reason, "CreateContainerConfigError");
-        mem_set_str(&pod->containers[i].message, err.msg);
-    }
-    publish(pod);
+    for (size_t i = 0; i < pod->count; i++)
+        give_up(&pod->containers[i], err.msg);
 }
 
 /* Other probes are taken as passed. */

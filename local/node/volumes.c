@@ -96,6 +96,8 @@ static bool make_host_path(const cJSON *volume, struct err *err)
 
     if (str_eq(type, "DirectoryOrCreate"))
         return pod_dir_create(path, err);
+    if (str_eq(type, "FileOrCreate") && access(path, F_OK) != 0)
+        return pod_dir_put_file("/", path + strspn(path, "/"), (struct slice){"", 0}, err);
     return access(path, F_OK) == 0 || err_errno(err, errno, "cannot mount the hostPath %s", path);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -142,6 +143,41 @@ bool run_dir_open(struct run_dir *dir, const char *path, struct err *err)
     remove_final_states(dir);
     pod_dir_remove(dir->logs);
     return make_dir(dir->logs, err) && make_dir(dir->pods, err) && install_launcher(dir, err);
+}
+
+/* As default_dir in main.c names them: 20261126-204755-4711. */
+static bool is_default_name(const char *name)
+{
+    return strspn(name, "0123456789") == 8 && name[8] == '-' && strspn(name + 9, "0123456789") == 6 &&
+           name[15] == '-' && name[16] && !name[16 + strspn(name + 16, "0123456789")];
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+void run_dir_remove_old(const char *path)
+{
+    AUTO(mem) char *parent = mem_strndup(path, (size_t)(strrchr(path, '/') - path));
+    AUTO(strv) struct strv names = {0};
+    DIR *entries = opendir(parent);
+
+    for (struct dirent *entry = entries ? readdir(entries) : NULL; entry; entry = readdir(entries))
+        if (is_default_name(entry->d_name))
+            strv_push(&names, entry->d_name);
+    if (entries)
+        (void)closedir(entries);
+    if (names.count > RUNS_KEPT)
+        qsort(names.items, names.count, sizeof(*names.items), newest_first);
+    for (size_t i = RUNS_KEPT; i < names.count; i++) {
+        AUTO(mem) char *old = mem_printf("%s/%s", parent, names.items[i]);
+        AUTO(mem) char *lock_path = mem_printf("%s/lock", old);
+        AUTO(fd) int fd = open(lock_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            pod_dir_remove(old);
+    }
 }
 
 void run_dir_close(struct run_dir *dir)

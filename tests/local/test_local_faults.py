@@ -1,5 +1,6 @@
 """Ends and faults: what is left behind, and what is told."""
 
+import fcntl
 import os
 import re
 import signal
@@ -200,3 +201,55 @@ def test_an_output_that_is_full(run, tmp_path, options, message):
     assert done.returncode == 1
     assert done.stderr.count(f"ipu-run: {message}\n") == 1, done.stderr
     assert (tmp_path / "run" / "hello.json").exists()
+
+
+def test_what_is_not_on_this_machine_is_told_at_the_start(run, tmp_path):
+    (tmp_path / "file").touch()
+    volumes = [{"name": f"v{n}", "hostPath": {"path": f"{tmp_path}/{path}", "type": kind}}
+               for n, (path, kind) in enumerate([("none", ""), ("file", "Directory"), ("file", "File"), ("made", "DirectoryOrCreate"),
+                                                 ("new", "FileOrCreate")])]
+    mounts = [{"name": "v3", "mountPath": "/made", "subPathExpr": "a/../b"}]
+    done = run(job("true", template={"volumes": volumes}, container={"volumeMounts": mounts}))
+    assert done.code == 2
+    spec = "spec.workers.template.spec"
+    assert [line.partition("Invalid value: ")[2] for line in done.err.splitlines()] == [
+        'must be a relative path without ".."',
+        f'"{tmp_path}/none": No such file or directory on this machine; create it, or set type: DirectoryOrCreate',
+        f'"{tmp_path}/file": is not a directory on this machine']
+    assert f"{spec}.containers[0].volumeMounts[0].subPathExpr: " in done.err and f"{spec}.volumes[0].hostPath.path: " in done.err
+    mounts[0]["subPathExpr"] = "b"
+    done = run(job("[ -d /made ] && echo there", template={"volumes": volumes[2:]}, container={"volumeMounts": mounts}))
+    assert done.lines == ["[0.0] there"], done.err
+    assert (tmp_path / "new").is_file()
+
+
+def test_what_shows_only_when_a_container_starts_ends_it(run):
+    """Nobody here would change what is wrong."""
+    container = {"env": [{"name": "WHERE", "value": ".."}], "volumeMounts": [{"name": "v", "mountPath": "/v", "subPathExpr": "a/$(WHERE)"}]}
+    done = run(job("true", template={"volumes": [{"name": "v", "emptyDir": {}}]}, container=container), options=["-o", "json"])
+    assert done.code == 1
+    assert done.final["status"]["lastMessage"] == (
+        'Pod hello-worker-0 failed: ContainerCannotStart: volume v: invalid subPath "a/.."')
+    init = {"initContainers": [{"name": "first", "command": ["true"], **container}], "volumes": [{"name": "v", "emptyDir": {}}]}
+    done = run(job("true", template=init), options=["-o", "json"])
+    assert done.final["status"]["lastMessage"].endswith('ContainerCannotStart: volume v: invalid subPath "a/.."')
+
+
+def test_the_newest_runs_are_kept(run, tmp_path):
+    """Without those that still run, and nothing that is no run."""
+    kept = tmp_path / "state" / "ipu-run"
+    for n in range(55):
+        (kept / f"20200101-0000{n:02}-1").mkdir(parents=True)
+        (kept / f"20200101-0000{n:02}-1" / "lock").touch()
+    (kept / "20200101-000000-1" / "logs").mkdir()
+    (kept / "20200101-000002-1" / "lock").unlink()
+    (kept / "mine").mkdir()
+    held = open(kept / "20200101-000001-1" / "lock")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(job("true")))
+    done = subprocess.run([run.program, file], env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}, capture_output=True, check=False)
+    assert done.returncode == 0
+    names = sorted(path.name for path in kept.iterdir())
+    assert names[:3] == ["20200101-000001-1", "20200101-000002-1", "20200101-000006-1"]
+    assert len(names) == 50 + 2 + 1 and "mine" in names and names[-2] > "2026"
