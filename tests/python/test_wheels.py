@@ -1,5 +1,6 @@
 """The wheels of deploy/wheels: they run on old systems, and need no compiler where they are installed."""
 
+import ast
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ popdist.collectives.allReduceSum(data, id="sum")
 print(data.tolist())
 """
 LIBRARIES = {"popdist/libpopdist.so.1", "popdist/libpopdist_mpi.so", "popdist/_popdist.abi3.so"}
+OLDEST_PYTHON = (3, 8)
 OLDEST = (2, 17)  # glibc of manylinux2014
 
 
@@ -47,6 +49,30 @@ def test_names_and_tags(wheels):
         "ipu_jobs": "ipu_jobs-0.1.0-py3-none-any.whl",
         "ipu_jobs_torchx": "ipu_jobs_torchx-0.1.0-py3-none-any.whl",
     }
+
+
+def pip_for(version, platform, wheels, folder):
+    """What pip of such an interpreter does with the wheels alone."""
+    machine = os.uname().machine
+    return subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--only-binary=:all:",
+                           "--python-version", version, "--platform", f"{platform}_{machine}", "--target", folder, *wheels],
+                          capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.11", "3.15"])
+def test_old_and_new_interpreters_take_all_of_them(wheels, version, tmp_path):
+    done = pip_for(version, "manylinux_2_17", wheels.values(), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {"popdist", "horovod", "ipu_jobs", "ipu_jobs_torchx.py"} <= {path.name for path in tmp_path.iterdir()}
+    for source in tmp_path.rglob("*.py"):
+        ast.parse(source.read_text(), str(source), feature_version=OLDEST_PYTHON)
+
+
+@pytest.mark.parametrize("version, platform", [("3.7", "manylinux_2_17"), ("3.11", "musllinux_1_2"), ("3.11", "manylinux_2_12")])
+def test_older_interpreters_and_systems_do_not_take_popdist(wheels, version, platform, tmp_path):
+    done = pip_for(version, platform, [wheels["popdist"]], tmp_path)
+    assert done.returncode != 0
+    assert "is not a supported wheel on this platform" in done.stderr
 
 
 def test_the_library_is_inside_and_needs_an_old_glibc_only(wheels, tmp_path):
