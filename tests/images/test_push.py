@@ -1,12 +1,10 @@
-"""Pushing to a real registry: Debian's, unpacked and run on loopback."""
+"""Pushing to a real registry."""
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -16,9 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 from pages import Reader, blocks_at, pages_of  # noqa: E402
+from registry import running_registry  # noqa: E402
 
 IMAGE = ROOT / "deploy" / "image"
-DEADLINE_SECONDS = 120
 
 
 def free_port():
@@ -32,32 +30,10 @@ def answer(address):
         return json.load(reply)
 
 
-def address_of(process, log):
-    """Where it listens: on a port that the kernel gave it."""
-    end = time.monotonic() + DEADLINE_SECONDS
-    while not (output := re.search(r'listening on (127\.0\.0\.1:\d+)"', log.read_text())):
-        assert process.poll() is None, "the registry ended by itself"
-        assert time.monotonic() < end, f"it did not listen within {DEADLINE_SECONDS} s"
-        time.sleep(0.05)
-    return output[1]
-
-
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory):
-    """The address of an empty registry."""
-    folder = tmp_path_factory.mktemp("registry")
-    subprocess.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "docker-registry"], cwd=folder, check=True)
-    subprocess.run(["dpkg-deb", "-x", next(folder.glob("*.deb")), folder], check=True)
-    (folder / "config.yml").write_text(
-        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/data}}}}\nhttp: {{addr: '127.0.0.1:0'}}\n")
-    with open(folder / "log", "w") as log:
-        process = subprocess.Popen([folder / "usr/bin/docker-registry", "serve", "config.yml"], cwd=folder, stdout=log,
-                                   stderr=log)
-    try:
-        yield address_of(process, folder / "log")
-    finally:
-        process.terminate()
-        process.wait(DEADLINE_SECONDS)
+    with running_registry(tmp_path_factory.mktemp("registry")) as address:
+        yield address
 
 
 @pytest.fixture

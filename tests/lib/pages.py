@@ -33,6 +33,7 @@ PLACES = {
     "registry": "tests/images/test_push.py",
     "vipu": "tests/vipu/test_guide.py",
     "poprun": "tests/poprun/test_pages.py",
+    "image": "tests/e2e/test_own_program.py",  # with podman, in a namespace of the local cluster, with a registry
     "local": "tests/local/test_local_pages.py",  # without a cluster, by ipu-run
     "kubectl": "tests/component/kubectl/test_kubectl_page.py",  # as somebody with kubectl and a home
     "python": "tests/e2e/test_python.py",  # in a Jupyter kernel, and a shell beside it
@@ -41,7 +42,7 @@ PLACES = {
 DEADLINE_S = 300
 FOLDERS = ("charts", "deploy", "docs")
 COMMANDS = ("sh", "console")
-READ_ONLY = ("yaml", "json", "text", "mermaid", "python", "hcl")
+READ_ONLY = ("yaml", "json", "text", "mermaid", "python", "hcl", "dockerfile", "c")
 # What begins like this is a command, whatever its block says of itself.
 PROGRAMS = ("kubectl", "helm3?", "ipu-operator", "ipu-launch", "ipu-run", "vipu(?:-server)?", "gc-(?:info|monitor)", "poprun", "mpirun", "cmake",
             "systemctl", "skopeo", "ctr", "curl", "git", "export", r"(?:deploy|tests|build)/[\w./-]+")

@@ -38,6 +38,11 @@ class Podman:
         shutil.copy("/bin/busybox", folder)
         self.build(name, folder, "\n".join(["FROM scratch", "COPY busybox /bin/busybox", 'RUN ["/bin/busybox", "--install", "-s", "/bin"]', *lines]))
 
+    def allow_insecure(self, registry):
+        settings = self.folder / "registries.conf"
+        settings.write_text(f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n')
+        self.environment["CONTAINERS_REGISTRIES_CONF"] = str(settings)
+
     def containers(self):
         return self("ps", "--all", "--quiet").split()
 

@@ -52,7 +52,7 @@ def brought_up(name):
 
 class Stack:
     def __init__(self, name, build_dir):
-        self._name, self._build_dir = name, build_dir
+        self.name, self._build_dir = name, build_dir
         self.context = f"ipu-{name}"  # in the cluster's kubeconfig
         self.programs = Path(kube.cluster("bin"))
         self.kubectl = None
@@ -73,7 +73,7 @@ class Stack:
 
     def load(self, archive):
         """Its images are there for pods."""
-        kube.cluster("load", archive, "--name", self._name)
+        kube.cluster("load", archive, "--name", self.name)
 
     def install(self, *values):
         """The chart with these values beside the usual ones, whatever is installed."""
@@ -122,18 +122,18 @@ class Stack:
 
     def audit_log(self):
         """What ServiceAccounts have asked of the API server."""
-        return ClusterPaths(self._name).log("audit")
+        return ClusterPaths(self.name).log("audit")
 
     def revive(self):
         """The cluster, or what of it was killed."""
-        kube.cluster("up", "--nodes", "2", "--audit", "--name", self._name)
+        kube.cluster("up", "--nodes", "2", "--audit", "--name", self.name)
 
     def take_over(self):
         """Uses the cluster as it is."""
-        self.kubectl = kube.Kubectl(self.programs / "kubectl", kube.cluster("kubeconfig", "--name", self._name))
+        self.kubectl = kube.Kubectl(self.programs / "kubectl", kube.cluster("kubeconfig", "--name", self.name))
 
     def take_down(self):
-        kube.cluster("down", "--name", self._name)
+        kube.cluster("down", "--name", self.name)
 
     def path(self):
         """A PATH with kubectl and helm in it."""
@@ -229,18 +229,18 @@ class Stack:
 
     def kill_component(self, component, program):
         """kill -9 of one of the cluster's own processes; what is still dying would look alive to who starts it again."""
-        where = ClusterPaths(self._name)
+        where = ClusterPaths(self.name)
         os.kill(processes.running(where, component, program).pid, signal.SIGKILL)
         kube.wait_for(f"the end of {component}", lambda: not processes.running(where, component, program))
 
     def containerd(self):
         """Where that of the first node answers."""
-        return f"/proc/{processes.running(ClusterPaths(self._name), 'containerd', 'containerd').pid}/root/run/containerd/containerd.sock"
+        return f"/proc/{processes.running(ClusterPaths(self.name), 'containerd', 'containerd').pid}/root/run/containerd/containerd.sock"
 
     @contextlib.contextmanager
     def cut_off(self):
         """The second node is cut off from the network, in both directions."""
-        link = Addresses(json.loads(ClusterPaths(self._name).record.read_text())["slot"]).veth(2)
+        link = Addresses(json.loads(ClusterPaths(self.name).record.read_text())["slot"]).veth(2)
         kube.run("ip", "link", "set", link, "down")
         try:
             yield
