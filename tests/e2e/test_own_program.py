@@ -1,7 +1,6 @@
 """docs/own-program.md, as somebody who follows it: with podman, the local cluster and a registry."""
 
 import os
-import subprocess
 import sys
 
 import kube
