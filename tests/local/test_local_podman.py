@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 import yaml
-from conftest import BUILD, job
+from conftest import BUILD, NOBODY, job
 from podman import Podman
 from waiting import until
 
@@ -156,3 +156,23 @@ def test_a_job_with_mpirun_runs_in_the_image_of_the_examples(images, podman):
     done = images.finish(example)
     assert done.code == 0, done.out + done.err
     assert any("the token came back as 100" in line for line in done.lines)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_an_ordinary_user_needs_no_rights(run, podman, tmp_path):
+    for folder in [tmp_path, *tmp_path.parents][:4]:
+        folder.chmod(folder.stat().st_mode | 0o711)
+    archive, home = tmp_path / "image.tar", tmp_path / "home"
+    podman("save", "--output", archive, IMAGE)
+    settings = shutil.copy(podman.environment["CONTAINERS_CONF"], tmp_path)
+    home.mkdir()
+    for path in (archive, home, tmp_path):
+        os.chown(path, NOBODY, NOBODY)
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "CONTAINERS_CONF": settings}
+    try:
+        subprocess.run(["podman", "load", "--quiet", "--input", archive], env=environment, check=True, timeout=120, **user)
+        done = run(of_image("cat text"), options=["--engine", "podman"], env=environment, **user)
+    finally:
+        subprocess.run(["podman", "system", "reset", "--force"], env=environment, check=True, timeout=120, **user)
+    assert done.lines == ["[0.0] from the image"], done.out + done.err
