@@ -2,21 +2,25 @@
 
 import base64
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import re
+import socket
 import ssl
 
 import pytest
 from operator_program import Operator
 from test_metrics import samples
-from test_page_floods import BOUND_BYTES, forget_peak, peak_bytes, small_quarantine  # noqa: F401
+from test_page_floods import BOUND_BYTES, forget_peak, is_open, peak_bytes, small_quarantine  # noqa: F401
 from waiting import DEADLINE_S, until
 from world import OPERATOR_NS
 
 SECRET = "ipu-operator-progress"
 AUDIENCE = "graphcore.ai/progress"
 URL, CA, TOKEN = (f"KUBEFLOW_TRAINER_SERVER_{name}" for name in ("URL", "CA_CERT", "TOKEN"))
+CONNECTIONS_PER_PEER = 64  # of operator/serve/progress/progress_server.c
+REPORTS_MAX = 20  # PROGRESS_REPORTS_MAX of operator/progress/job_progress.h
 BODY_MAX = 64 << 10  # PROGRESS_BODY_MAX of operator/progress/report.h
 
 
@@ -170,6 +174,18 @@ def test_nobody_reports_for_another(world, operator):
     wait_progress(job, summary="1%")
 
 
+def test_a_report_counts_for_the_senders_job_only(world, operator):
+    """Whatever the body or the path says: the token tells whose it is."""
+    mine, (pod,) = running(world, "mine")
+    other, (victim,) = running(world, "other")
+    forged = report(99) | {"metadata": {"name": "other", "uid": other.uid}, "pod": victim.meta}
+    assert pod.post(pod.token(), forged)[0] == 200
+    pod.env[URL] += "/namespaces/x/ipujobs/other"
+    assert pod.post(pod.token(), forged)[0] == 404
+    wait_progress(mine, summary="99%")
+    assert "progress" not in other.status
+
+
 def test_a_pod_that_pretends_to_be_of_a_job_is_rejected(world, operator):
     """Who may create pods can copy labels, annotations and owner of a job's, but not the name."""
     job, (pod,) = running(world, "digits")
@@ -211,6 +227,47 @@ def test_a_flood_costs_little(world, operator):
     assert len(status["trainerStatus"]["metrics"]) == 256 and status["progress"]["droppedMetrics"] == 244
 
 
+def test_idle_connections_shut_nobody_out(world, operator):
+    """Those of one address are closed one after the other, and those of others stay."""
+    job, (pod,) = running(world, "digits")
+    token = pod.token()
+    with contextlib.ExitStack() as stack:
+        patient = stack.enter_context(contextlib.closing(pod.connect()))
+        patient.source_address = ("127.0.0.2", 0)
+        patient.connect()
+        address = patient.sock.getpeername()
+        idle = [stack.enter_context(socket.create_connection(address, DEADLINE_S)) for _ in range(2 * CONNECTIONS_PER_PEER)]
+        assert pod.post(token, report(3))[0] == 200
+        until(lambda: sum(map(is_open, idle)) <= CONNECTIONS_PER_PEER, "one address has few connections", tell=operator.tail)
+        assert is_open(patient.sock)
+    wait_progress(job, summary="3%")
+
+
+def test_a_body_that_does_not_come_holds_nobody_up(world, operator):
+    job, (pod,) = running(world, "digits")
+    token = pod.token()
+    with contextlib.ExitStack() as stack:
+        for _ in range(CONNECTIONS_PER_PEER):
+            slow = stack.enter_context(contextlib.closing(pod.connect()))
+            slow.putrequest("POST", "/" + pod.env[URL].split("/", 3)[3])
+            slow.putheader("Authorization", f"Bearer {token}")
+            slow.putheader("Content-Length", str(BODY_MAX))
+            slow.endheaders(b"{")
+        assert pod.post(token, report(4))[0] == 200
+    wait_progress(job, summary="4%")
+
+
+def test_who_sends_many_reports_is_read_as_often_as_others(world, operator):
+    job, (pod,) = running(world, "digits")
+    token = pod.token()
+    with contextlib.closing(pod.connect()) as connection:
+        for percent in range(1, REPORTS_MAX + 11):
+            connection.request("POST", "/" + pod.env[URL].split("/", 3)[3], json.dumps(report(percent)), {"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (200, b"{}")
+    wait_progress(job, summary=f"{REPORTS_MAX}%")
+
+
 def patches_of_jobs(operator):
     return samples(operator).get(("ipu_operator_api_requests_total", "PATCH", "ipujobs"), 0)
 
@@ -225,6 +282,24 @@ def test_writes_to_the_api_server_are_few(world, operator):
         assert pod.post(token, report(percent))[0] == 200
     wait_progress(job, summary="16%")
     assert patches_of_jobs(operator) - before <= 2, "one of the progress, perhaps one of the operator's own"
+
+
+def test_a_new_leader_marks_what_is_not_reported_any_more(world, vipu, operator):
+    job, pods = running(world, "many", jobInstances=2, ipusPerJobInstance="1")
+    for percent, pod in zip((20, 60), pods, strict=True):
+        assert pod.post(pod.token(), report(percent, loss=str(percent)))[0] == 200
+    wait_progress(job, percentage=40, instancesReporting=2)
+    operator.kill()
+    world.forget_lease()
+    operator.start().until_logged("serving reports of progress")
+    port = re.findall(r"progress_port\W+(\d+)", operator.log())[-1]
+    pods[0].env[URL] = re.sub(r":\d+/", f":{port}/", pods[0].env[URL], count=1)
+    token = pods[0].token()
+    until(lambda: pods[0].post(token, report(30))[0] == 200, "the new leader is there", tell=operator.tail)
+    assert wait_progress(job, percentage=45)["progress"]["instancesReporting"] == 2, "the other one is not forgotten"
+    status = wait_progress(job, summary="45% (stale)")
+    assert [item.get("stale", False) for item in status["progress"]["instances"]][1]
+    assert status["trainerStatus"]["metrics"] == [{"name": "loss", "value": "20"}]
 
 
 def test_a_standby_sends_reports_on(world, vipu, operator):
