@@ -17,13 +17,15 @@
  * Bounds. `strict` and `bounded` believe deadlines only, `predicted` also the p90 of a run time without a
  * deadline. A bound that has passed is corrected by growing steps (run_estimate_corrected), so that the
  * reservation slides by known jumps. `max_slide_s` after the promised start, the block closes to everybody
- * else.
+ * else. A start that `predicted` promised may rest on a p90, which is wrong in one of ten cases, and who has
+ * run past it runs long: there the block closes only when it has been reserved for `close_after_s` as well.
  *
  * A reservation whose start nobody can know, because an occupant of its block has no bound, leaves its block
  * open to everybody: an occupant without an end must not close a machine. So that a stream of small claims
- * cannot keep a large one waiting forever, the block closes when the reserved claim has waited
- * `close_after_s`: then nobody else starts in it. It stays open as long as an occupant without a bound
- * belongs to the claim's own namespace, which can end it by itself.
+ * cannot keep a large one waiting forever, the block closes when it has been reserved for `close_after_s`:
+ * then nobody else starts in it. The wait before does not count, or each claim of a long line would close its
+ * block at once. The block stays open as long as an occupant without a bound belongs to the claim's own
+ * namespace, which can end it by itself.
  *
  * Controllers without places. If a controller does not tell or honour places (`is_placed` false), its IPUs
  * are only counted: strict order, no promise, and times are a guess. */
@@ -121,16 +123,18 @@ struct forecast_reservation {
     struct forecast_block block; /* domain_count 0: counted capacity, no block */
     int64_t start_s;             /* the block is free by then if all bounds hold; FORECAST_UNKNOWN: open */
     int64_t
-        promise_s;  /* the first start_s that was known since it was reserved; FORECAST_UNKNOWN: none yet */
-    uint32_t claim; /* index in the input of this plan; result only */
-    bool is_open;   /* others may start in it freely; result only */
-    bool is_closed; /* nobody else starts in it; result only */
+        promise_s;   /* the first start_s that was known since it was reserved; FORECAST_UNKNOWN: none yet */
+    int64_t since_s; /* when the claim's reservation was made, in whichever block */
+    uint32_t claim;  /* index in the input of this plan; result only */
+    bool is_open;    /* others may start in it freely; result only */
+    bool is_closed;  /* nobody else starts in it; result only */
 };
 
 struct forecast_settings {
     uint32_t depth;        /* reservations per controller, up to FORECAST_DEPTH_MAX; 0: none */
     int64_t max_slide_s;   /* after a broken promise, others may use the block for so long */
-    int64_t close_after_s; /* wait after which a block with unknown start closes; FORECAST_UNKNOWN: never */
+    int64_t close_after_s; /* a block with unknown start closes so long after it was reserved;
+                              FORECAST_UNKNOWN: never */
     int64_t guard_after_s; /* wait after which a claim comes first in its priority; FORECAST_UNKNOWN: never */
     uint32_t early_permille, late_permille; /* of how far p10 and p90 are from p50 (forecast_calibrate) */
     bool has_shares; /* namespaces with less usage per weight come first, by factors of two */
@@ -139,7 +143,7 @@ struct forecast_settings {
 #define FORECAST_SETTINGS_DEFAULT                                                                            \
     ((struct forecast_settings){.depth = 1,                                                                  \
                                 .max_slide_s = 30 * 60,                                                      \
-                                .close_after_s = 60 * 60,                                                    \
+                                .close_after_s = 3 * 24 * 3600,                                              \
                                 .guard_after_s = FORECAST_UNKNOWN,                                           \
                                 .early_permille = 1000,                                                      \
                                 .late_permille = 1500})

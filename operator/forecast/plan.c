@@ -153,8 +153,8 @@ static int64_t next_wake(const struct forecast *f)
 
         wake_at(f, r->start_s, 0, &wake_s);
         wake_at(f, r->promise_s, settings->max_slide_s, &wake_s);
-        if (r->is_open)
-            wake_at(f, f->input.claims[r->claim].turn_s, settings->close_after_s, &wake_s);
+        if (!r->is_closed)
+            wake_at(f, r->since_s, settings->close_after_s, &wake_s);
     }
     for (uint32_t i = 0; settings->guard_after_s != FORECAST_UNKNOWN && i < f->line.count; i++)
         wake_at(f, f->input.claims[i].turn_s, settings->guard_after_s, &wake_s);

@@ -82,23 +82,30 @@ static bool is_held_by_own(const struct board *b, const struct offer *o, uint32_
     return false;
 }
 
+static bool has_passed(int64_t since_s, int64_t span_s, int64_t now_s)
+{
+    int64_t passed;
+
+    return !__builtin_sub_overflow(now_s, since_s, &passed) && passed >= span_s;
+}
+
 /* See the rules in forecast.h. */
-static void set_limits(const struct board *b, uint32_t number, const struct offer *o,
+static void set_limits(const struct board *b, const struct forecast_claim *claim, const struct offer *o,
                        struct forecast_reservation *r)
 {
-    const struct forecast_claim *claim = &b->input->claims[number];
     const struct forecast_settings *settings = &b->input->settings;
-    int64_t now_s = board_time(b, b->now), late, waited;
+    int64_t now_s = board_time(b, b->now);
+    bool is_old = has_passed(r->since_s, settings->close_after_s, now_s);
 
     if (o->key < KEY_NO_BOUND) {
         r->start_s = board_time(b, o->key);
         if (r->promise_s == FORECAST_UNKNOWN)
             r->promise_s = r->start_s;
-        r->is_closed = !__builtin_sub_overflow(now_s, r->promise_s, &late) && late >= settings->max_slide_s;
+        r->is_closed = has_passed(r->promise_s, settings->max_slide_s, now_s) &&
+                       (is_old || b->input->controllers[o->controller].policy != FORECAST_PREDICTED);
     } else {
         r->start_s = FORECAST_UNKNOWN;
-        waited = b->started[number] ? 0 : claim_age(claim, now_s); /* a later instance has not waited yet */
-        r->is_closed = waited >= settings->close_after_s && !is_held_by_own(b, o, claim->ns);
+        r->is_closed = is_old && !is_held_by_own(b, o, claim->ns);
         r->is_open = !r->is_closed;
     }
 }
@@ -141,9 +148,10 @@ bool reservation_make(struct board *b, const struct group *g, uint32_t claim)
                                        .block = best.block,
                                        .start_s = FORECAST_UNKNOWN,
                                        .promise_s = prior ? prior->promise_s : FORECAST_UNKNOWN,
+                                       .since_s = prior ? prior->since_s : board_time(b, b->now),
                                        .claim = claim};
     if (best.key != KEY_GONE)
-        set_limits(b, claim, &best, r);
+        set_limits(b, it, &best, r);
     b->reserved_count++;
     if (b->strict >> best.controller & 1) {
         r->is_closed = true;

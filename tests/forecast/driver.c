@@ -131,7 +131,8 @@ static struct forecast_reservation reservation_of(const cJSON *node)
                                          .controller = number_of(node, "controller"),
                                          .block = block_of(json_at(node, "block"), number_of(node, "ipus")),
                                          .start_s = time_of(node, "start"),
-                                         .promise_s = time_of(node, "promise")};
+                                         .promise_s = time_of(node, "promise"),
+                                         .since_s = json_i64(node, "since", 0)};
 }
 
 static struct scenario scenario_of(const cJSON *doc)
@@ -204,6 +205,7 @@ static cJSON *plan_doc(const struct forecast_plan *plan, const struct forecast_i
         put_place(node, r->uid, r->instance, r->controller, r->block);
         put_time(node, "start", r->start_s);
         put_time(node, "promise", r->promise_s);
+        (void)json_put_i64(node, "since", r->since_s);
         (void)json_put_bool(node, "open", r->is_open);
         (void)json_put_bool(node, "closed", r->is_closed);
     }

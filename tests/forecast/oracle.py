@@ -221,22 +221,23 @@ class Moment:
         number, when, block = self.offer_of(claim, numbers)
         machine = self.machines[number]
         own = self.prior.get(self.key_of(claim))
-        promise, is_open, is_closed = own["promise"] if own else None, False, False
+        promise, since, is_open = own["promise"] if own else None, own["since"] if own else self.now, False
+        is_old = self.now - since >= self.close_after
         if when < UNBOUNDED:
             promise = self.now + when if promise is None else promise
-            is_closed = self.now - promise >= self.max_slide
+            is_closed = self.now - promise >= self.max_slide and (is_old or machine.policy != "predicted")
         else:
             ns = claim.get("ns")
             is_own = ns is not None and any(machine.busy.get(ipu, 0) >= UNBOUNDED and machine.owners[ipu] == ns for ipu in block)
-            is_closed = not is_own and self.now - claim["turn"] >= self.close_after
+            is_closed = is_old and not is_own
             is_open = not is_closed
         if machine.policy == "strict":
             is_open, is_closed = False, True
         else:
             end = min(when + self.end_of(claim, number), UNBOUNDED)
             machine.kept.append(Kept(block, when, end, is_open, is_closed))
-        self.reserved.append((*self.key_of(claim), number, block, self.now + when if when < UNBOUNDED else None, promise, is_open,
-                              is_closed))
+        self.reserved.append((*self.key_of(claim), number, block, self.now + when if when < UNBOUNDED else None, promise, since,
+                              is_open, is_closed))
 
     def serve(self, claim):
         if self.try_start(claim):
@@ -269,6 +270,6 @@ def plan(scenario):
     starts = [{"uid": uid, "instance": instance, "controller": number, "block": list(min(block)), "ipus": len(block)}
               for uid, instance, number, block in moment.starts]
     reserved = [{"uid": uid, "instance": instance, "controller": number, "block": list(min(block)), "ipus": len(block), "start": start,
-                 "promise": promise, "open": is_open, "closed": is_closed}
-                for uid, instance, number, block, start, promise, is_open, is_closed in moment.reserved]
+                 "promise": promise, "since": since, "open": is_open, "closed": is_closed}
+                for uid, instance, number, block, start, promise, since, is_open, is_closed in moment.reserved]
     return {"starts": starts, "reserved": reserved}

@@ -106,6 +106,7 @@ static void observe(struct replay *r)
                                       .priority = job->claim.priority,
                                       .start_s = job->start_s,
                                       .end_s = bound == FORECAST_UNKNOWN ? bound : job->start_s + bound,
+                                      .left = job->claim.run,
                                       .checkpoint_s = job->start_s};
     }
 }

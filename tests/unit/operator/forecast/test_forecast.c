@@ -320,6 +320,7 @@ TEST_F(tenant, t, small_jobs_do_not_keep_a_large_one_waiting_for_ever)
 {
     struct replay_job *others[100];
 
+    t->r.settings.close_after_s = 60 * MIN;
     t->own->run_s = min(10);        /* ends, though nobody knew when */
     for (int i = 0; i < 100; i++) { /* each for 100 minutes, one every 20 */
         others[i] = other_waits(t, i * 20, 8, NEVER);
@@ -330,6 +331,43 @@ TEST_F(tenant, t, small_jobs_do_not_keep_a_large_one_waiting_for_ever)
     CHECK(t->head->start_s >= t->r.settings.close_after_s);
     CHECK(t->head->start_s <= t->r.settings.close_after_s + min(100));
     CHECK(others[99]->start_s != NEVER); /* and they start after it */
+}
+
+TEST_F(tenant, t, the_wait_before_a_reservation_does_not_close_its_block)
+{
+    struct replay_job *other = other_waits(t, 0, 32, NEVER);
+    int64_t begin_s = 10 * t->r.settings.close_after_s;
+
+    t->own->claim.ns = 1; /* nobody of the head's namespace is in its way */
+    replay_plan(&t->r, begin_s);
+    CHECK_INT_EQ(other->start_s, begin_s);
+    CHECK_INT_EQ(replay_reservation(&t->r, t->head)->since_s, begin_s);
+    other = other_waits(t, 0, 8, NEVER);
+    replay_plan(&t->r, begin_s + t->r.settings.close_after_s - 1);
+    CHECK_INT_EQ(other->start_s, begin_s + t->r.settings.close_after_s - 1);
+    other = other_waits(t, 0, 8, NEVER);
+    replay_plan(&t->r, begin_s + t->r.settings.close_after_s);
+    CHECK(other->start_s == NEVER && replay_reservation(&t->r, t->head)->is_closed);
+    CHECK_INT_EQ(replay_reservation(&t->r, t->head)->since_s, begin_s);
+}
+
+TEST_F(tenant, t, a_promise_that_an_estimate_broke_closes_a_block_late)
+{
+    const struct forecast_reservation *r;
+    struct replay_job *other;
+
+    t->r.controllers[0].policy = FORECAST_PREDICTED;
+    t->own->claim.run = (struct forecast_quantiles){60, 60, 600};
+    t->own->claim.bound_s = NEVER;
+    replay_plan(&t->r, min(1));
+    r = replay_reservation(&t->r, t->head);
+    CHECK(r->promise_s != NEVER);
+    other = other_waits(t, 2, 8, 1);
+    replay_plan(&t->r, r->promise_s + t->r.settings.max_slide_s + 100);
+    CHECK(other->start_s != NEVER && !replay_reservation(&t->r, t->head)->is_closed);
+    other = other_waits(t, 2, 8, 1);
+    replay_plan(&t->r, r->since_s + t->r.settings.close_after_s);
+    CHECK(other->start_s == NEVER && replay_reservation(&t->r, t->head)->is_closed);
 }
 
 /* ---- many instances of one job ---- */

@@ -62,7 +62,7 @@ static void check_same_reservation(const struct forecast_reservation *a, const s
 {
     CHECK(a->uid == b->uid && a->instance == b->instance && a->controller == b->controller);
     CHECK(memcmp(&a->block, &b->block, sizeof(a->block)) == 0);
-    CHECK(a->start_s == b->start_s && a->promise_s == b->promise_s);
+    CHECK(a->start_s == b->start_s && a->promise_s == b->promise_s && a->since_s == b->since_s);
     CHECK(a->is_open == b->is_open && a->is_closed == b->is_closed);
 }
 
