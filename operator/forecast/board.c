@@ -349,11 +349,18 @@ static bool try_start(struct board *b, const struct group *g, uint32_t claim)
 
 /* ---- the line ---- */
 
+static bool can_start(struct board *b, const struct group *g, uint32_t claim)
+{
+    uint32_t limit = board_limit(b, g);
+
+    return limit == KEY_GONE || (limit > 0 && board_end_of(b, g, claim) <= limit);
+}
+
 bool board_serve(struct board *b, uint32_t claim)
 {
     const struct group *g = &b->line->groups[b->line->group_of[claim]];
 
-    if (try_start(b, g, claim))
+    if (can_start(b, g, claim) && try_start(b, g, claim))
         return true;
     if (!board_asks_everybody(b, g))
         return false;
@@ -369,7 +376,7 @@ static bool is_to_serve(struct board *b, uint32_t claim)
     const struct group *g = &b->line->groups[b->line->group_of[claim]];
 
     return b->left[claim] > 0 && g->controllers && !board_is_over_quota(b, g) &&
-           (board_asks_everybody(b, g) || board_end_of(b, g, claim) <= board_limit(b, g));
+           (board_asks_everybody(b, g) || can_start(b, g, claim));
 }
 
 /* Of one priority. Round after round: who has started an instance asks for the next one when all others have

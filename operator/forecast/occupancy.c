@@ -102,6 +102,35 @@ static void index_keys(struct occupancy *o, uint32_t room, uint32_t d)
     }
 }
 
+static bool is_aligned_block(uint64_t ipus)
+{
+    uint32_t size = (uint32_t)__builtin_popcountll(ipus);
+    unsigned first = ipus ? (unsigned)__builtin_ctzll(ipus) : 0;
+
+    return ipus && (size & (size - 1)) == 0 && first % size == 0 && ipus == block_ipus(first, size);
+}
+
+/* The same for a block that has become free: nothing of its domain becomes free later than before. */
+static void index_keys_of_free(struct occupancy *o, uint32_t room, uint32_t d, uint64_t ipus)
+{
+    uint32_t size = (uint32_t)__builtin_popcountll(ipus), first = (uint32_t)__builtin_ctzll(ipus);
+    uint32_t *keys = &o->keys[d * DOMAIN_BLOCKS], b = (DOMAIN_IPUS + first) / size, key = KEY_FREE;
+
+    for (uint32_t at = b, count = 1; at < DOMAIN_BLOCKS; at *= 2, count *= 2)
+        memset(&keys[at], 0, count * sizeof(*keys));
+    for (unsigned order = 0; order < DOMAIN_ORDERS; order++) {
+        uint32_t *lowest = &o->lowest[order * o->domain_count + d],
+                 *known = &o->least[room * DOMAIN_ORDERS + order];
+
+        if (1u << order > size) {
+            key = key > keys[b ^ 1] ? key : keys[b ^ 1];
+            keys[b /= 2] = key;
+        }
+        *lowest = key < *lowest ? key : *lowest;
+        *known = key < *known ? key : *known;
+    }
+}
+
 bool occupancy_may_have(struct occupancy *o, uint32_t room, unsigned order, uint32_t latest)
 {
     uint32_t *known = &o->least[room * DOMAIN_ORDERS + order], least = KEY_GONE;
@@ -109,10 +138,13 @@ bool occupancy_may_have(struct occupancy *o, uint32_t room, unsigned order, uint
 
     if (*known > latest)
         return false;
-    for (uint32_t d = 0; d < o->rooms[room].domain_count; d++)
+    for (uint32_t d = 0; d < o->rooms[room].domain_count; d++) {
+        if (lowest[d] <= latest)
+            return true;
         least = lowest[d] < least ? lowest[d] : least;
+    }
     *known = least;
-    return least <= latest;
+    return false;
 }
 
 static void fill(uint32_t *ipus, uint64_t which, uint32_t with)
@@ -224,9 +256,13 @@ void occupancy_release(struct occupancy *o, uint32_t room, const struct forecast
         o->free[d] |= ipus;
         o->rooms[room].whole_free += is_whole(o, room, d);
         o->rooms[room].free_ipus += (uint32_t)__builtin_popcountll(ipus);
-        fill(&o->keys[d * DOMAIN_BLOCKS + DOMAIN_IPUS], ipus, KEY_FREE);
         fill(&o->slots[d * DOMAIN_IPUS], ipus, FORECAST_NONE);
-        index_keys(o, room, d);
+        if (is_aligned_block(ipus)) {
+            index_keys_of_free(o, room, d, ipus);
+        } else {
+            fill(&o->keys[d * DOMAIN_BLOCKS + DOMAIN_IPUS], ipus, KEY_FREE);
+            index_keys(o, room, d);
+        }
         index_free(o, room, d);
     }
 }

@@ -46,27 +46,26 @@ static uint32_t bound_of(const struct board *b, uint32_t claim)
     return bound < UINT32_MAX ? (uint32_t)bound : UINT32_MAX;
 }
 
-/* One pass of a radix sort: stable, by one byte of the keys. */
-static void sort_by_byte(const uint32_t *from, uint32_t *to, uint32_t count, const uint32_t *keys,
-                         unsigned shift)
+/* A waiting claim, by group and bound. */
+struct entry {
+    uint64_t key;
+    uint32_t turn, claim;
+};
+
+/* One pass of a radix sort: stable, by one byte of the keys. False: they all have the same one. */
+static bool sort_by_byte(const struct entry *from, struct entry *to, uint32_t count, unsigned shift)
 {
     uint32_t begins[257] = {0};
 
     for (uint32_t i = 0; i < count; i++)
-        begins[(keys[from[i]] >> shift & 0xff) + 1]++;
+        begins[(from[i].key >> shift & 0xff) + 1]++;
+    if (begins[(from[0].key >> shift & 0xff) + 1] == count)
+        return false;
     for (uint32_t byte = 0; byte < 256; byte++)
         begins[byte + 1] += begins[byte];
     for (uint32_t i = 0; i < count; i++)
-        to[begins[keys[from[i]] >> shift & 0xff]++] = from[i];
-}
-
-/* `keys` is per claim of the input. */
-static void sort_claims(uint32_t *claims, uint32_t count, const uint32_t *keys, uint32_t *other)
-{
-    for (unsigned shift = 0; shift < 32; shift += 16) {
-        sort_by_byte(claims, other, count, keys, shift);
-        sort_by_byte(other, claims, count, keys, shift + 8);
-    }
+        to[begins[from[i].key >> shift & 0xff]++] = from[i];
+    return true;
 }
 
 static bool waits(const struct board *b, uint32_t claim)
@@ -74,36 +73,41 @@ static bool waits(const struct board *b, uint32_t claim)
     return b->left[claim] > 0 && b->line->groups[b->line->group_of[claim]].controllers;
 }
 
-static void collect(struct picker *p, const struct board *b, uint32_t claims_max, uint32_t *turns)
+static uint32_t collect(const struct board *b, uint32_t claims_max, struct entry *entries)
 {
-    p->count = 0;
-    for (uint32_t i = 0; i < b->line->count && p->count < claims_max; i++) {
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < b->line->count && count < claims_max; i++) {
         uint32_t claim = b->line->order[i];
 
         if (!waits(b, claim))
             continue;
-        turns[claim] = p->count;
-        p->claims[p->count++] = claim;
+        entries[count] =
+            (struct entry){(uint64_t)b->line->group_of[claim] << 32 | bound_of(b, claim), count, claim};
+        count++;
     }
+    return count;
 }
 
-static void set_groups(struct picker *p, const struct board *b, const uint32_t *turns)
+static void set_groups(struct picker *p, const struct board *b, const struct entry *entries)
 {
     p->group_count = 0;
     for (uint32_t first = 0, end; first < p->count; first = end) {
-        uint32_t group = b->line->group_of[p->claims[first]], count;
+        uint32_t group = (uint32_t)(entries[first].key >> 32), count;
         uint64_t *tree = &p->fresh[2 * (size_t)first];
 
-        for (end = first; end < p->count && b->line->group_of[p->claims[end]] == group; end++)
-            p->places[p->claims[end]] = end;
+        for (end = first; end < p->count && entries[end].key >> 32 == group; end++)
+            ;
         count = end - first;
         p->group_numbers[group] = p->group_count;
         p->groups[p->group_count++] = (struct picker_group){group, first, count};
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t claim = p->claims[first + i];
+            const struct entry *e = &entries[first + i];
 
-            p->bounds[first + i] = bound_of(b, claim);
-            tree[count + i] = ticket_of(b->line, turns[claim], claim);
+            p->claims[first + i] = e->claim;
+            p->places[e->claim] = first + i;
+            p->bounds[first + i] = (uint32_t)e->key;
+            tree[count + i] = ticket_of(b->line, e->turn, e->claim);
         }
         for (uint32_t i = count - 1; i > 0; i--)
             tree[i] = tree[2 * i] < tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
@@ -113,20 +117,19 @@ static void set_groups(struct picker *p, const struct board *b, const uint32_t *
 void picker_init(struct picker *p, const struct board *b, uint32_t claims_max)
 {
     size_t all = b->input->claim_count;
-    AUTO(mem) uint32_t *keys = mem_alloc(all * sizeof(*keys));
-    AUTO(mem) uint32_t *turns = mem_alloc(all * sizeof(*turns));
-    AUTO(mem) uint32_t *other = mem_alloc(all * sizeof(*other));
+    AUTO(mem) struct entry *entries = mem_alloc(2 * all * sizeof(*entries));
+    struct entry *from = entries, *to = &entries[all];
 
     memset(p->places, 0xff, all * sizeof(*p->places));
-    collect(p, b, claims_max, turns);
-    for (uint32_t i = 0; i < p->count; i++)
-        keys[p->claims[i]] = bound_of(b, p->claims[i]);
-    sort_claims(p->claims, p->count, keys, other);
-    for (uint32_t i = 0; i < p->count; i++)
-        keys[p->claims[i]] = b->line->group_of[p->claims[i]];
-    sort_claims(p->claims, p->count, keys, other);
-    set_groups(p, b, turns);
-    picker_restart(p);
+    p->count = collect(b, claims_max, entries);
+    for (unsigned shift = 0; shift < 64 && p->count > 1; shift += 8)
+        if (sort_by_byte(from, to, p->count, shift)) {
+            struct entry *sorted = to;
+
+            to = from;
+            from = sorted;
+        }
+    set_groups(p, b, from);
 }
 
 void picker_restart(struct picker *p)

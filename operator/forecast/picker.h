@@ -26,6 +26,6 @@ struct picker {
 size_t picker_lay_out(struct picker *p, const struct board *b, uint32_t claims_max, void *memory);
 /* The first `claims_max` in turn that wait, with as many as all. */
 void picker_init(struct picker *p, const struct board *b, uint32_t claims_max);
-void picker_restart(struct picker *p); /* as after init */
+void picker_restart(struct picker *p); /* before the first moment is served: all of them wait */
 /* Serves them on the board, which was begun. */
 void picker_serve(struct picker *p, struct board *b);

@@ -147,14 +147,13 @@ static bool find_in_part(const struct search *s, unsigned order, bool may_length
     return found;
 }
 
-/* The begin of the shortest run of free domains that is long enough. */
-static bool find_run(const struct search *s, uint32_t count, uint32_t *ret)
+/* The begin of the shortest run of domains of the set that is long enough. */
+static bool find_run(const uint64_t *set, uint32_t words, uint32_t count, uint32_t *ret)
 {
-    const uint64_t *free = s->lone[s->r->top];
     uint32_t best = UINT32_MAX, run = 0;
 
-    for (uint32_t w = 0; w <= s->r->words; w++) {
-        uint64_t left = w < s->r->words ? free[w] : 0;
+    for (uint32_t w = 0; w <= words; w++) {
+        uint64_t left = w < words ? set[w] : 0;
 
         for (uint32_t at = 0; at < 64;) {
             uint32_t free_here = ~left ? (uint32_t)__builtin_ctzll(~left) : 64;
@@ -188,7 +187,7 @@ static bool find_block(struct search *s, const struct occupancy *o, uint32_t roo
         for (unsigned order = order_of(s->size); order < s->r->top; order++)
             if (find_in_part(s, order, may_lengthen, ret))
                 return true;
-    if (!find_run(s, domains ? domains : 1, &first))
+    if (!find_run(s->lone[s->r->top], s->r->words, domains ? domains : 1, &first))
         return false;
     *ret = domains ? whole_domains(s->r, first, domains) : part_of(first, 0, s->size);
     return true;
@@ -230,6 +229,24 @@ static bool is_free_outside_fences(const struct occupancy *o, uint32_t room, uns
     return false;
 }
 
+/* Whether so many consecutive domains are free, kept for a claim or not. */
+static bool is_run_free(const struct occupancy *o, uint32_t room, uint32_t count)
+{
+    const struct room *r = &o->rooms[room];
+    uint64_t free[DOMAINS_WORDS_MAX], whole = block_ipus(0, r->ipus_per_domain);
+    uint32_t begin;
+
+    memcpy(free, lone_set(o, room, r->top), r->words * sizeof(*free));
+    for (uint32_t i = 0; i < r->fence_count; i++) {
+        const struct forecast_block *kept = &r->fences[i].block;
+
+        for (uint32_t d = kept->domain; d < kept->domain + kept->domain_count; d++)
+            if (o->free[r->first + d] == whole)
+                free[d / 64] |= (uint64_t)1 << d % 64;
+    }
+    return find_run(free, r->words, count, &begin);
+}
+
 /* In a domain of the fence, for who may start in it. */
 static bool is_free_in_fence(const struct occupancy *o, const struct room *r, const struct fence *f,
                              unsigned order)
@@ -246,7 +263,12 @@ uint32_t place_limit(const struct occupancy *o, uint32_t room, uint32_t size)
     struct forecast_block block;
     uint32_t limit = 0, domains;
 
-    if (r->free_ipus < size || !is_size(r, size, &domains) || domains > r->whole_free)
+    if (r->free_ipus < size)
+        return 0;
+    if (!r->is_placed)
+        return KEY_GONE;
+    if (!is_size(r, size, &domains) || domains > r->whole_free ||
+        (domains > 1 && !is_run_free(o, room, domains)))
         return 0;
     if (domains > 1 ? place_find(o, room, size, KEY_GONE - 1, &block)
                     : is_free_outside_fences(o, room, order_of(size)))
@@ -264,16 +286,15 @@ uint32_t place_limit(const struct occupancy *o, uint32_t room, uint32_t size)
 bool place_is_free(const struct occupancy *o, uint32_t room, uint32_t size)
 {
     const struct room *r = &o->rooms[room];
-    uint64_t whole = block_ipus(0, r->ipus_per_domain);
-    uint32_t domains, run = 0;
+    uint32_t domains;
 
     if (r->free_ipus < size || !r->is_placed || !is_size(r, size, &domains))
         return !r->is_placed && r->free_ipus >= size;
-    for (uint32_t d = r->first; d < r->first + r->domain_count; d++) {
-        run = o->free[d] == whole ? run + 1 : 0;
-        if (domains ? run >= domains : blocks_within(o->free[d], order_of(size)) != 0)
+    if (domains)
+        return is_run_free(o, room, domains);
+    for (uint32_t d = r->first; d < r->first + r->domain_count; d++)
+        if (blocks_within(o->free[d], order_of(size)))
             return true;
-    }
     return false;
 }
 

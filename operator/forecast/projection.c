@@ -265,8 +265,6 @@ static void end_scenario(struct projection *p, struct forecast_verdict *verdicts
         return;
     set_exact_bands(p, verdicts);
     p->is_complete = p->exact_count < EXACT_CLAIMS;
-    if (!p->is_complete)
-        picker_init(&p->picker, p->served, UINT32_MAX);
 }
 
 bool projection_step(struct projection *p, uint32_t work, struct forecast_verdict *verdicts)
@@ -278,7 +276,10 @@ bool projection_step(struct projection *p, uint32_t work, struct forecast_verdic
             begin_scenario(p);
         if (scenario_is_over(p)) {
             end_scenario(p, verdicts);
-            continue;
+            if (p->is_complete || p->scenario < DRAW_MEDIAN)
+                continue;
+            picker_init(&p->picker, p->served, UINT32_MAX); /* with many claims, as long as a slice */
+            break;
         }
         cost = EVENT_WORK * step_scenario(p);
         p->events_left -= cost / EVENT_WORK < p->events_left ? cost / EVENT_WORK : p->events_left;

@@ -53,6 +53,7 @@ TEST(who_is_picked_is_who_would_start_if_all_were_asked)
         picker_memory = mem_alloc(picker_lay_out(&picker, &all, UINT32_MAX, NULL));
         picker_lay_out(&picker, &all, UINT32_MAX, picker_memory);
         picker_init(&picker, &all, UINT32_MAX);
+        picker_restart(&picker);
         board_begin(&all, 0);
         board_begin(&picked, 0);
         board_serve_line(&all, again);
