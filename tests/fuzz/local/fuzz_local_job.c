@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     assert(fd >= 0 && write(fd, bytes, len) == (ssize_t)len);
     objects_read(&objects, path, true, &problems);
     if (problems.count == 0)
-        job_check_all(&objects, len & 1, 16, &notes, &warnings, &problems);
+        job_check_all(&objects, len & 2 ? ENGINE_PODMAN : ENGINE_PROCESS, len & 1, 16, &notes, &warnings,
+                      &problems);
     for (size_t i = 0; i < problems.count; i++)
         assert(problems.items[i][0]);
     (void)close(fd);
