@@ -1,6 +1,6 @@
-/* The queue for IPUs. Pure. Per controller by priority, then first come, first served: no claim passes an
- * earlier one that could use that controller, so small jobs never starve a large one. The waiting instances
- * of a job are one claim with their number, so that nothing here costs more the more of them there are. */
+/* The queue for IPUs. Pure. The engine of operator/forecast/ decides; here is what it decides about, and what
+ * its plan means for jobs. The waiting instances of a job are one claim with their number, so that nothing
+ * here costs more the more of them there are. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "operator/api/job/queue_limits.h"
+#include "operator/forecast/forecast.h"
 #include "vipu/placement/pool.h"
 
 /* A partition in use. Borrowed. */
@@ -19,16 +20,29 @@ struct claims_holder {
     const char *stuck; /* why its pods cannot start, of reasons.h; NULL: they can */
 };
 
+/* A partition of a job, as its controller lists it. Borrowed. */
+struct claims_running {
+    const struct vipu_partition *partition;
+    const char *job, *uid; /* as of a claim */
+    uint32_t instance;
+    int32_t priority;
+    int64_t start_s;
+    int64_t end_s; /* must have released its IPUs by then; FORECAST_UNKNOWN: no bound */
+};
+
 /* The current state of one V-IPU controller. Borrowed. */
 struct claims_controller {
-    const char *name;                    /* "host:port" */
-    bool is_known;                       /* its partitions and IPUs are known, and recent enough */
-    const char *trouble;                 /* why not, or NULL */
-    const char *trouble_since;           /* "since 10:02:11Z", or NULL */
-    bool has_nodes;                      /* some node carries its label, or it needs none */
-    const char *node_label;              /* "key=value", for the message; NULL when it needs none */
-    const struct vipu_pool_view *pool;   /* with what is reserved already taken; total_ipus 0: size unknown */
-    uint32_t unlisted;                   /* if its size is unknown: partitions that are being created */
+    const char *name;                  /* "host:port" */
+    bool is_known;                     /* its partitions and IPUs are known, and recent enough */
+    const char *trouble;               /* why not, or NULL */
+    const char *trouble_since;         /* "since 10:02:11Z", or NULL */
+    bool has_nodes;                    /* some node carries its label, or it needs none */
+    const char *node_label;            /* "key=value", for the message; NULL when it needs none */
+    const struct vipu_pool_view *pool; /* with what is reserved already taken; total_ipus 0: size unknown */
+    enum forecast_policy policy;
+    uint32_t unlisted;                    /* if its size is unknown: partitions that are being created */
+    const struct claims_running *running; /* the other IPUs in use are of nobody known */
+    size_t running_count;
     const struct claims_holder *holders; /* block the head of the queue; for claims_explain alone */
     size_t holder_count;
     /* Partitions whose pods cannot start: their jobs give them up if the head of the queue is served then. */
@@ -40,13 +54,15 @@ struct claims_controller {
 struct claim {
     const char *job; /* "namespace/name" */
     const char *uid;
-    uint32_t count;   /* instances, each with a partition of its own */
-    int32_t priority; /* of the template's PriorityClass; higher goes first */
-    int64_t created_s;
-    uint64_t arrival; /* the order of arrival, within the one-second resolution of creation times */
-    uint32_t size;    /* IPUs of each instance */
-    bool is_ready; /* false: its template is still being validated; only its place in the queue and its IPUs
-                      are reserved */
+    uint32_t instance; /* the first... */
+    uint32_t count;    /* ...of so many, each with a partition of its own */
+    int32_t priority;  /* of the template's PriorityClass; higher goes first */
+    int64_t turn_s;    /* since when it waits */
+    uint64_t arrival;  /* the order of arrival, within the one-second resolution of creation times */
+    uint32_t size;     /* IPUs of each instance */
+    int64_t bound_s; /* releases its IPUs so long after the start at the latest; FORECAST_UNKNOWN: no bound */
+    bool is_ready;   /* false: its template is still being validated; only its place in the queue and its IPUs
+                        are reserved */
     const bool *eligible; /* per controller; NULL: all */
     void *ctx;            /* the caller's own */
 };
@@ -86,11 +102,10 @@ struct claim_verdict {
     uint32_t fitting_partitions; /* partitions of the size asked for that would fit now */
 };
 
-/* What is granted now: so many instances of a claim on a controller, both by index. In the order of the
- * queue. */
+/* What is granted now: an instance of a claim on a controller, both by index. In the order of claims. */
 struct claims_grant {
     size_t claim, controller;
-    uint32_t count;
+    struct forecast_block block; /* domain_count 0: IPUs there are only counted */
 };
 
 struct claims_grants {
@@ -123,14 +138,28 @@ struct claims_view {
     const struct claims_controller *controllers;
     size_t controller_count;
     struct queue_limits limits; /* the oldest instances of the highest priority may wait */
+    int64_t now_s;
+    struct forecast_settings settings;
+    const struct forecast_reservation *reservations; /* of the previous plan */
+    size_t reservation_count;
 };
 
 bool claim_is_eligible(const struct claim *claim, size_t controller);
+/* Whether it could ever hold the claim, as far as it is known. */
+bool claim_could_use(const struct claim *claim, const struct claims_controller *controller);
+
+struct claims_plan;                              /* claims_plan.h */
+void claims_plan_free(struct claims_plan *plan); /* accepts NULL */
+
+static inline void claims_plan_auto(struct claims_plan **plan)
+{
+    claims_plan_free(*plan);
+}
 
 /* Sorts the claims in place, in the order of the queue, fills verdicts[i] for claims[i], and adds the grants.
- */
-void claims_decide(const struct claims_view *view, struct claim *claims, size_t count,
-                   struct claim_verdict *verdicts, struct claims_grants *ret_grants);
+ * Returns the plan, owned by the caller. */
+struct claims_plan *claims_decide(const struct claims_view *view, struct claim *claims, size_t count,
+                                  struct claim_verdict *verdicts, struct claims_grants *ret_grants);
 /* A hash of what the reports say that are not about a position in the queue. */
 uint64_t claims_basis(const struct claims_view *view);
 /* Whether the report says its position, with numbers that change with every step of the queue. There are few

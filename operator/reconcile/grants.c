@@ -1,6 +1,7 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "operator/pool/claims.h"
+#include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/model/verdict.h"
 #include "operator/reconcile/grants.h"
 #include "operator/reconcile/offers.h"
@@ -57,8 +58,8 @@ static void set_claims(struct reconciler *r, struct job_cache *cache, const stru
     reconciler_claims_changed(r);
 }
 
-/* Controllers whose nodes the job's own node selector allows. */
-static void find_eligible(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+/* Controllers whose nodes the job's own node selector allows, and how long its pods may take to stop. */
+static void read_template(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     struct err err = {0};
     AUTO(json) cJSON *pod_template = NULL;
@@ -71,6 +72,7 @@ static void find_eligible(const struct reconciler *r, const struct job *job, str
     mem_free(cache->eligible);
     cache->eligible = mem_alloc(pool_count(r->pool) + 1);
     cache->eligible_generation = job->generation;
+    cache->grace_s = json_i64(pod_template, "spec/terminationGracePeriodSeconds", POD_GRACE_S);
     for (size_t i = 0; i < pool_count(r->pool); i++) {
         const struct vipu_controller_config *config = pool_controller(r->pool, i)->config;
         const cJSON *wanted = config->node_label && selector
@@ -84,14 +86,24 @@ static void find_eligible(const struct reconciler *r, const struct job *job, str
 /* What the queue needs of the job, so that its evaluation need not look at thousands of jobs. */
 static void note_job(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
-    find_eligible(r, job, cache);
+    struct err err = {0};
+    AUTO(json) cJSON *status = NULL;
+
+    read_template(r, job, cache);
     cache->created_s = job->created_s;
     cache->ipus_per_instance = job->spec.ipus_per_instance;
+    cache->takes_turns = job->spec.instances > 1;
+    cache->limit_s = lifetime_bound_s(&job->spec, cache->grace_s);
+    cache->limited_s = 0;
+    if (cache->limit_s) {
+        status = job_status(job, &err);
+        cache->limited_s = status_start_s(status);
+    }
 }
 
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache, const struct plan *plan)
 {
-    if (plan_claims(plan))
+    if (plan_claims(plan) || cache->partitions.count)
         note_job(r, job, cache);
     set_claims(r, cache, plan);
     offers_set(r, job, cache, plan);
@@ -114,6 +126,8 @@ static bool some_node_has(const struct reconciler *r, const struct vipu_controll
 /* The state of the controllers as the queue reads it, and the memory it borrows from. */
 struct controller_state {
     struct vipu_pool_view room;
+    struct claims_running *running;
+    size_t running_count;
     struct offers offers;
     struct claims_holder *holders; /* computed on first use */
     size_t holder_count, holder_cap;
@@ -221,6 +235,42 @@ static uint32_t count_unlisted(const struct reconciler *r, const char *controlle
     return count;
 }
 
+/* A partition that is being removed is gone soon. Until it is, nobody knows when for sure. */
+#define REMOVED_WITHIN_S 60
+
+static int64_t end_of(const struct job_cache *cache, const struct record *record, int64_t now_s)
+{
+    int64_t end_s = job_cache_end_s(cache, record->created_s);
+
+    return record->releasing && end_s > now_s + REMOVED_WITHIN_S ? now_s + REMOVED_WITHIN_S : end_s;
+}
+
+/* The listed partitions of jobs; of others nothing is known but their IPUs. */
+static void find_running(const struct reconciler *r, const struct pool_controller *c,
+                         struct controller_state *detail)
+{
+    int64_t now_s = loop_unix_micros() / 1000000;
+
+    detail->running = mem_alloc((c->listed->count + 1) * sizeof(*detail->running));
+    for (size_t i = 0; i < c->listed->count; i++) {
+        const struct vipu_partition *partition = &c->listed->items[i];
+        const struct record *record = reconciler_record(r, partition->id);
+        const struct job_cache *cache = record ? map_get(&r->job_caches, record->job_uid) : NULL;
+
+        if (!cache || record_is_ownerless(record) || record->spent_s ||
+            !str_eq(record->controller, c->config->name))
+            continue;
+        detail->running[detail->running_count++] =
+            (struct claims_running){.partition = partition,
+                                    .job = record->job_key,
+                                    .uid = record->job_uid,
+                                    .instance = record->instance,
+                                    .priority = cache->priority,
+                                    .start_s = record->created_s,
+                                    .end_s = end_of(cache, record, now_s)};
+    }
+}
+
 static void read_controller(const struct reconciler *r, size_t i, struct controller_states *all)
 {
     const struct pool_controller *c = pool_controller(r->pool, i);
@@ -229,6 +279,7 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
     char since[TIMEFMT_RFC3339_SIZE];
 
     detail->room = pool_free_capacity(r->pool, i);
+    find_running(r, c, detail);
     offers_read(r, config->name, &detail->offers);
     if (c->trouble)
         detail->since = mem_printf("since %s", timefmt_rfc3339(c->trouble_since_unix_s, since));
@@ -242,7 +293,10 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
         .has_nodes = some_node_has(r, config),
         .node_label = detail->label,
         .pool = &detail->room,
+        .policy = r->options.queue_policy,
         .unlisted = c->total_ipus ? 0 : count_unlisted(r, config->name),
+        .running = detail->running,
+        .running_count = detail->running_count,
         .stuck = &detail->offers.partitions,
         .stuck_leaving = detail->offers.leaving,
         .stuck_wanted = detail->offers.wanted,
@@ -263,6 +317,7 @@ static void controller_states_release(struct controller_states *all)
     for (size_t i = 0; i < all->count; i++) {
         vipu_pool_view_release(&all->details[i].room);
         offers_release(&all->details[i].offers);
+        mem_free(all->details[i].running);
         mem_free(all->details[i].holders);
         mem_free(all->details[i].since);
         mem_free(all->details[i].label);
@@ -278,31 +333,42 @@ struct claim_list {
     size_t count, cap;
 };
 
-static void add_claim(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
+static void push_claim(struct claim_list *list, const struct claim *claim)
 {
-    AUTO(indexset) struct indexset served = {0};
-    size_t count;
-
-    add_served(r, &cache->claims, &served);
-    count = cache->claims.count - indexset_count(&served);
-    if (count == 0)
-        return;
     if (list->count == list->cap) {
         list->cap = list->cap ? 2 * list->cap : 64;
         list->items = mem_grow(list->items, list->cap, sizeof(*list->items));
     }
-    list->items[list->count++] = (struct claim){
-        .job = cache->key,
-        .uid = cache->uid,
-        .count = (uint32_t)count,
-        .priority = cache->priority,
-        .created_s = job_cache_queued_since_s(cache, cache->created_s),
-        .arrival = cache->arrival,
-        .size = cache->ipus_per_instance,
-        .is_ready = cache->claims.is_ready,
-        .eligible = cache->eligible,
-        .ctx = cache,
-    };
+    list->items[list->count++] = *claim;
+}
+
+static void add_claim(const struct reconciler *r, struct job_cache *cache, struct claim_list *list)
+{
+    AUTO(indexset) struct indexset served = {0};
+    AUTO(indexset) struct indexset left = {0};
+    int64_t now_s = loop_unix_micros() / 1000000, end_s = job_cache_end_s(cache, now_s);
+    size_t count;
+
+    add_served(r, &cache->claims, &served);
+    job_claims_add_to(&cache->claims, &left);
+    indexset_remove_all(&left, &served);
+    count = indexset_count(&left);
+    if (count == 0)
+        return;
+    push_claim(list, &(struct claim){
+                         .job = cache->key,
+                         .uid = cache->uid,
+                         .instance = indexset_next(&left, 0),
+                         .count = (uint32_t)count,
+                         .priority = cache->priority,
+                         .turn_s = job_cache_turn_s(cache),
+                         .arrival = cache->arrival,
+                         .size = cache->ipus_per_instance,
+                         .bound_s = end_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : end_s - now_s,
+                         .is_ready = cache->claims.is_ready,
+                         .eligible = cache->eligible,
+                         .ctx = cache,
+                     });
 }
 
 /* The whole queue with the decision about each claim. */
@@ -313,26 +379,33 @@ struct ipu_queue {
     uint64_t basis;
     struct claim_verdict *verdicts;
     struct claims_grants grants;
+    struct claims_plan *plan; /* NULL: nobody waits */
     size_t grants_used;
     unsigned explains; /* so far */
 };
 
-static void ipu_queue_build(const struct reconciler *r, struct ipu_queue *ipu_queue)
+static void collect_claims(const struct reconciler *r, struct ipu_queue *ipu_queue)
 {
     void *value;
 
     for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);)
         add_claim(r, value, &ipu_queue->claims);
+}
+
+static void decide(const struct reconciler *r, struct ipu_queue *ipu_queue)
+{
     ipu_queue->verdicts = mem_alloc((ipu_queue->claims.count + 1) * sizeof(*ipu_queue->verdicts));
-    if (ipu_queue->claims.count == 0)
-        return;
     controller_states_read(r, &ipu_queue->controller_states);
     ipu_queue->view = (struct claims_view){.controllers = ipu_queue->controller_states.items,
                                            .controller_count = ipu_queue->controller_states.count,
-                                           .limits = r->options.queue_limits};
+                                           .limits = r->options.queue_limits,
+                                           .now_s = loop_unix_micros() / 1000000,
+                                           .settings = r->options.forecast,
+                                           .reservations = r->queue_plan.reserved,
+                                           .reservation_count = r->queue_plan.reserved_count};
     ipu_queue->basis = claims_basis(&ipu_queue->view);
-    claims_decide(&ipu_queue->view, ipu_queue->claims.items, ipu_queue->claims.count, ipu_queue->verdicts,
-                  &ipu_queue->grants);
+    ipu_queue->plan = claims_decide(&ipu_queue->view, ipu_queue->claims.items, ipu_queue->claims.count,
+                                    ipu_queue->verdicts, &ipu_queue->grants);
 }
 
 static void ipu_queue_explain(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i,
@@ -365,11 +438,13 @@ static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queu
 
     for (; ipu_queue->grants_used < all->count && all->items[ipu_queue->grants_used].claim == i;
          ipu_queue->grants_used++) {
-        const struct claims_grant *grant = &all->items[ipu_queue->grants_used];
+        const char *name = ipu_queue->view.controllers[all->items[ipu_queue->grants_used].controller].name;
 
-        grants = mem_grow(grants, count + 1, sizeof(*grants));
-        grants[count++] =
-            (struct job_grant){ipu_queue->view.controllers[grant->controller].name, grant->count};
+        if (count == 0 || grants[count - 1].controller != name) {
+            grants = mem_grow(grants, count + 1, sizeof(*grants));
+            grants[count++] = (struct job_grant){.controller = name};
+        }
+        grants[count - 1].count++;
     }
     if (count == 0 && cache->claims.grant_count == 0)
         return false;
@@ -458,7 +533,9 @@ void grants_refresh(struct reconciler *r)
         r->claims_due_ms = loop_now_ms(r->loop) + (r->all_seen ? UNVALIDATED_RETRY_MS : 0);
         return;
     }
-    ipu_queue_build(r, &ipu_queue);
+    collect_claims(r, &ipu_queue);
+    if (ipu_queue.claims.count)
+        decide(r, &ipu_queue);
     pause_ms = (int64_t)ipu_queue.claims.count / CLAIMS_PER_MS;
     r->claims_due_ms = loop_now_ms(r->loop) + (pause_ms < REFRESH_MAX_MS ? pause_ms : REFRESH_MAX_MS);
     pool_set_waiting(r->pool, ipu_queue.claims.count > 0);
@@ -466,5 +543,21 @@ void grants_refresh(struct reconciler *r)
         update_claim(r, &ipu_queue, i);
     for (size_t i = 0; i < ipu_queue.controller_states.count; i++)
         offers_note_wanted(r, &ipu_queue.controller_states.details[i].offers);
+    queue_plan_set(r, ipu_queue.plan);
+    ipu_queue.plan = NULL;
     ipu_queue_release(&ipu_queue);
+}
+
+struct claims_plan *grants_what_if(const struct reconciler *r, const struct claim *added)
+{
+    struct ipu_queue ipu_queue = {0};
+    struct claims_plan *plan;
+
+    collect_claims(r, &ipu_queue);
+    if (added)
+        push_claim(&ipu_queue.claims, added);
+    decide(r, &ipu_queue);
+    plan = ipu_queue.plan;
+    ipu_queue_release(&ipu_queue);
+    return plan;
 }

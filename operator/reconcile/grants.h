@@ -5,5 +5,7 @@
 
 /* Evaluates the queue, and reconciles the jobs whose answer has changed. */
 void grants_refresh(struct reconciler *r);
+/* The plan of the queue as it is, or with one more claim; owned by the caller. Changes nothing. */
+struct claims_plan *grants_what_if(const struct reconciler *r, const struct claim *added);
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache,
                 const struct plan *plan);

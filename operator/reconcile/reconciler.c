@@ -164,6 +164,7 @@ void reconciler_abort(struct reconciler *r)
 {
     r->aborted = true;
     loop_timer_stop(&r->due);
+    queue_plan_release(&r->queue_plan);
     pool_abort(r->pool);
     kube_abort(r->kube);
 }
@@ -188,6 +189,7 @@ void reconciler_free(struct reconciler *r)
     map_release(&r->job_caches);
     map_release(&r->confirmed_gone);
     map_release(&r->executions);
+    queue_plan_release(&r->queue_plan);
     dry_run_cache_release(&r->dry_run_cache);
     accounting_release(&r->counters.accounting);
     for (size_t i = 0; i < PAGE_LISTS; i++)

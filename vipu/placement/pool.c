@@ -363,6 +363,57 @@ bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size)
     return true;
 }
 
+/* ---- places ---- */
+
+static void add_part(struct vipu_pool_part *parts, size_t *count, struct vipu_pool_part part)
+{
+    struct vipu_pool_part *last = *count ? &parts[*count - 1] : NULL;
+
+    if (last && last->ipus == part.ipus && last->domain + last->domain_count == part.domain)
+        last->domain_count++;
+    else
+        parts[(*count)++] = part;
+}
+
+size_t vipu_pool_parts(const struct vipu_pool_view *view, const struct vipu_partition *partition,
+                       struct vipu_pool_part *parts)
+{
+    size_t count = 0,
+           first = view->placed && holds_ipus(partition) ? first_domain(view, partition->cluster_id) : 0;
+    struct vipu_pool_part part = {.domain_count = 1};
+
+    for (uint32_t i = 0; view->placed && holds_ipus(partition) && i < partition->size; i++) {
+        uint32_t domain = (uint32_t)first + partition->ipus[i].domain_topology_id;
+
+        if (part.ipus && part.domain != domain) {
+            add_part(parts, &count, part);
+            part.ipus = 0;
+        }
+        part.domain = domain;
+        part.ipus |= vipu_ipu_bit(&partition->ipus[i]);
+    }
+    if (part.ipus)
+        add_part(parts, &count, part);
+    return count;
+}
+
+bool vipu_pool_take(struct vipu_pool_view *view, const struct vipu_pool_part *part)
+{
+    uint32_t ipus = part->domain_count * (uint32_t)__builtin_popcountll(part->ipus);
+
+    if (!view->placed || part->domain_count > view->blocks.domain_count ||
+        part->domain > view->blocks.domain_count - part->domain_count)
+        return false;
+    for (uint32_t d = part->domain; d < part->domain + part->domain_count; d++)
+        if (part->ipus & ~view->blocks.free[d])
+            return false;
+    for (uint32_t d = part->domain; d < part->domain + part->domain_count; d++)
+        vipu_blocks_set_free(&view->blocks, d, view->blocks.free[d] & ~part->ipus);
+    view->used_ipus += ipus;
+    view->free_ipus -= ipus;
+    return true;
+}
+
 /* Which partition uses which IPUs, and which IPUs could become free. */
 static struct vipu_eviction_set eviction_set_of(const struct vipu_pool_view *view,
                                                 const struct vipu_partitions *list)

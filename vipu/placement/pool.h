@@ -50,7 +50,7 @@ struct vipu_pool_domain {
     uint32_t size;       /* number of IPUs */
     uint64_t free;
     bool is_cordoned;
-    size_t row; /* private */
+    size_t row; /* its number in the row of all clusters */
 };
 /* The next domain in order; *at is 0 at first. False: there are no more, or IPUs are only counted. */
 bool vipu_pool_next_domain(const struct vipu_pool_view *view, size_t *at, struct vipu_pool_domain *ret);
@@ -58,6 +58,18 @@ bool vipu_pool_next_domain(const struct vipu_pool_view *view, size_t *at, struct
  */
 void vipu_pool_cordon_domain(struct vipu_pool_view *view, const struct vipu_pool_domain *domain);
 void vipu_pool_cordon(struct vipu_pool_view *view);
+
+/* The same IPUs in each of consecutive domains of the row. */
+struct vipu_pool_part {
+    uint32_t domain, domain_count;
+    uint64_t ipus;
+};
+/* A partition of the list that the view was made of as parts, of which there are no more than IPUs. Returns
+ * how many; 0 if IPUs are only counted. */
+size_t vipu_pool_parts(const struct vipu_pool_view *view, const struct vipu_partition *partition,
+                       struct vipu_pool_part *parts);
+/* Removes the part's IPUs from the free ones. False, without a change, if one of them is not free. */
+bool vipu_pool_take(struct vipu_pool_view *view, const struct vipu_pool_part *part);
 
 /* How many more partitions of `size` fit now, if nothing else changes. 0 for an invalid size. */
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);

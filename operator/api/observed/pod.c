@@ -15,7 +15,6 @@
 
 /* A message is copied into status and events; the kubelet's own limit for termination messages is 4 KiB. */
 #define MESSAGE_MAX 2048
-#define DEFAULT_GRACE_S 30
 
 static enum pod_phase phase_of(const char *text)
 {
@@ -266,7 +265,7 @@ static bool sandbox_not_ready(const cJSON *status)
 /* A deadline of one second that the operator has set; a user may have written either of the two. */
 static void read_stop(struct pod *pod, const cJSON *metadata, const cJSON *spec)
 {
-    pod->grace_s = json_i64(spec, "terminationGracePeriodSeconds", DEFAULT_GRACE_S);
+    pod->grace_s = json_i64(spec, "terminationGracePeriodSeconds", POD_GRACE_S);
     if (json_i64(spec, "activeDeadlineSeconds", 0) == STOPPED_DEADLINE_S)
         timefmt_parse_rfc3339(json_str(metadata, "annotations/graphcore.ai~1stopped-at", ""),
                               &pod->stopped_s);

@@ -3,6 +3,9 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 
+#define RELEASE_S 60 /* for the stop of pods, the removal of the partition, and the lists that show it */
+#define GRACE_MAX_S INT32_MAX
+
 /* Is the limit over, counted from `since`, a time in the status? Without that time the clock starts now. */
 static bool has_passed(const struct job_view *view, const cJSON *status, const char *since, uint32_t limit_s,
                        struct plan *plan)
@@ -72,6 +75,16 @@ bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job
     close_rest(view, v, v->state == JOB_COMPLETED ? &v->done : &v->broken);
     plan_release(plan);
     return true;
+}
+
+int64_t lifetime_bound_s(const struct job_spec *spec, int64_t grace_s)
+{
+    uint32_t deadline_s = spec->active_deadline_s, ttl_s = spec->interactive_ttl_s;
+    int64_t limit_s = ttl_s && (!deadline_s || ttl_s < deadline_s) ? ttl_s : deadline_s;
+
+    if (!limit_s)
+        return 0;
+    return limit_s + (grace_s < 0 ? 0 : grace_s < GRACE_MAX_S ? grace_s : GRACE_MAX_S) + RELEASE_S;
 }
 
 bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan)

@@ -17,13 +17,12 @@ static const struct job *job_of(const struct reconciler *r, const struct job_cac
     return job && str_eq(job->uid, cache->uid) ? job : NULL;
 }
 
-static void add_place(const struct job_cache *cache, const struct job *job, uint32_t instance,
-                      const char *uid, struct page_snapshot *ret)
+static void add_place(const struct job_cache *cache, uint32_t instance, const char *uid,
+                      struct page_snapshot *ret)
 {
     page_snapshot_add(
         ret, &(struct page_place){.ranks = {(uint64_t)((int64_t)INT32_MAX - cache->priority),
-                                            (uint64_t)job_cache_queued_since_s(cache, job->created_s),
-                                            cache->arrival, instance},
+                                            (uint64_t)job_cache_turn_s(cache), cache->arrival, instance},
                                   .name = uid});
 }
 
@@ -51,9 +50,9 @@ void queue_list(const void *ctx, struct page_snapshot *ret)
             continue;
         find_waiting(&cache->claims, &waiting);
         for (size_t k = 0; k < cache->claims.grant_count; k++)
-            add_place(cache, job, cache->claims.grants[k].instance, uid, ret);
+            add_place(cache, cache->claims.grants[k].instance, uid, ret);
         if (indexset_count(&waiting))
-            add_place(cache, job, indexset_next(&waiting, 0), uid, ret);
+            add_place(cache, indexset_next(&waiting, 0), uid, ret);
     }
 }
 

@@ -237,6 +237,20 @@ int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_
     return keeps_age ? created_s : cache->requeued_s;
 }
 
+int64_t job_cache_turn_s(const struct job_cache *cache)
+{
+    int64_t since_s = job_cache_queued_since_s(cache, cache->created_s);
+
+    return cache->takes_turns && cache->served_s > since_s ? cache->served_s : since_s;
+}
+
+int64_t job_cache_end_s(const struct job_cache *cache, int64_t start_s)
+{
+    if (!cache->limit_s)
+        return FORECAST_UNKNOWN;
+    return (cache->limited_s ? cache->limited_s : start_s) + cache->limit_s;
+}
+
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms)
 {
     if (!cache->failing_since_ms || cache->failing_op != op)

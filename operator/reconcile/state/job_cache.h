@@ -95,8 +95,14 @@ struct job_cache {
     struct job_claims claims;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
-    int64_t created_s;          /* as the job says, since it claims IPUs... */
-    uint32_t ipus_per_instance; /* ...likewise */
+    /* As the job says, since it claims IPUs. */
+    int64_t created_s;
+    uint32_t ipus_per_instance;
+    bool takes_turns;  /* it has several instances */
+    int64_t served_s;  /* when the latest of them got IPUs, of those that have a record; 0: none */
+    int64_t limit_s;   /* it must have released its IPUs so long... */
+    int64_t limited_s; /* ...after then; 0: after it gets IPUs. limit_s 0: no bound */
+    int64_t grace_s;   /* of its pods; of eligible_generation */
 
     struct expectation *expectations;
     size_t expectation_count;
@@ -141,6 +147,10 @@ void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const
 void job_cache_note_start(struct job_cache *cache, int64_t now_ms);
 /* Since when the job is queued: it keeps its age, unless it has failed to start again and again. */
 int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s);
+/* By which its next instance is ordered: instances of one job take turns with other jobs. */
+int64_t job_cache_turn_s(const struct job_cache *cache);
+/* When IPUs that it gets then are released at the latest; FORECAST_UNKNOWN: no bound. */
+int64_t job_cache_end_s(const struct job_cache *cache, int64_t start_s);
 /* The API server has rejected or accepted a request of this kind of op. Returns whether it has rejected them
  * for so long that it should be reported. */
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms);

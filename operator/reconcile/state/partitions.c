@@ -16,6 +16,8 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
         partition_cache_begin_run(partition, record->run, loop_now_ms(r->loop));
         pool_begin_run(r->pool, record->controller, record->name);
     }
+    if (record->created_s > cache->served_s)
+        cache->served_s = record->created_s;
     pool_follow(r->pool, &(struct pool_track){
                              .controller = record->controller,
                              .id = record->name,

@@ -4,6 +4,7 @@
 #include "base/doc/openmetrics.h"
 #include "operator/api/job/queue_limits.h"
 #include "operator/api/pod/pod_spec.h"
+#include "operator/forecast/forecast.h"
 #include "operator/pool/config.h"
 #include "operator/reconcile/state/accounting.h"
 #include "operator/reconcile/state/phases.h"
@@ -18,6 +19,8 @@ struct reconciler_options {
     const char *partition_prefix;        /* "p" */
     const struct strv *priority_classes; /* that order the queue, as in queue_priority.h */
     struct queue_limits queue_limits;
+    enum forecast_policy queue_policy;
+    struct forecast_settings forecast;
     struct pod_spec_options pods;
     int64_t hold_ms;    /* how long to hold IPUs while a process may be running on them */
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */

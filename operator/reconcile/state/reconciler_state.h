@@ -14,6 +14,7 @@
 #include "operator/pool/pool.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
+#include "operator/reconcile/state/queue_plan.h"
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/state/reconciler_options.h"
 
@@ -55,6 +56,7 @@ struct reconciler {
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */
     bool claims_changed;   /* a claim, a controller's free IPUs or the nodes have changed */
     int64_t claims_due_ms; /* not before then: all claims are evaluated together, not with each change */
+    struct queue_plan queue_plan;
     struct page_snapshot snapshots[PAGE_LISTS];
     bool all_seen;           /* every job has been reconciled once since the start */
     bool all_validated;      /* and the API server has reported the priority of each job's pods */

@@ -1,4 +1,4 @@
-#include "operator/pool/claims.h"
+#include "operator/pool/claims_plan.h"
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
@@ -22,7 +22,10 @@ struct scene {
     struct told verdicts[MAX];
     size_t claim_count;
     struct queue_limits limits;
+    int64_t now_s;
+    struct forecast_settings settings;
     struct claims_grants grants;
+    struct claims_plan *plan;
 };
 
 static void scene_init(struct scene *s)
@@ -37,6 +40,7 @@ static void scene_release(struct scene *s)
     for (size_t i = 0; i < s->claim_count; i++)
         claim_wait_release(&s->verdicts[i].wait);
     claims_grants_release(&s->grants);
+    claims_plan_free(s->plan);
 }
 
 DEFINE_AUTO(scene);
@@ -62,26 +66,34 @@ static void hold(struct claims_controller *c, const struct claims_holder *holder
     c->holder_count = count;
 }
 
-static struct claim *add_claim(struct scene *s, const char *job, int64_t created_s, uint32_t size)
+static struct claim *add_claim(struct scene *s, const char *job, int64_t turn_s, uint32_t size)
 {
     struct claim *claim = &s->claims[s->claim_count++];
 
-    *claim = (struct claim){
-        .job = job, .uid = job, .count = 1, .created_s = created_s, .size = size, .is_ready = true};
+    *claim = (struct claim){.job = job,
+                            .uid = job,
+                            .count = 1,
+                            .turn_s = turn_s,
+                            .size = size,
+                            .bound_s = FORECAST_UNKNOWN,
+                            .is_ready = true};
     return claim;
 }
 
 static struct claims_view view_of(const struct scene *s)
 {
-    return (struct claims_view){
-        .controllers = s->controllers, .controller_count = s->controller_count, .limits = s->limits};
+    return (struct claims_view){.controllers = s->controllers,
+                                .controller_count = s->controller_count,
+                                .limits = s->limits,
+                                .now_s = s->now_s,
+                                .settings = s->settings};
 }
 
 static void decide(struct scene *s)
 {
     struct claims_view view = view_of(s);
 
-    claims_decide(&view, s->claims, s->claim_count, s->decided, &s->grants);
+    s->plan = claims_decide(&view, s->claims, s->claim_count, s->decided, &s->grants);
     for (size_t i = 0; i < s->claim_count; i++) {
         s->verdicts[i].controller = -1;
         claims_explain(&view, claims_basis(&view), &s->claims[i], &s->decided[i], &s->verdicts[i].wait);
@@ -187,28 +199,40 @@ TEST_F(scene, s, as_many_instances_are_granted_as_there_is_room_for)
     add_claim(s, "ns/many", 1, 8)->count = 10000;
     add_claim(s, "ns/behind", 2, 8)->count = 3;
     decide(s);
-    CHECK_INT_EQ(s->decided[0].granted, 10);
-    CHECK_INT_EQ(s->grants.count, 2);
-    CHECK_INT_EQ(s->grants.items[0].count, 2);
-    CHECK_INT_EQ(s->grants.items[1].controller, 1);
-    CHECK_INT_EQ(s->grants.items[1].count, 8);
+    CHECK_INT_EQ(s->decided[0].granted, 7);
+    CHECK_INT_EQ(s->decided[1].granted, 3);
+    CHECK_INT_EQ(s->grants.count, 10);
+    for (size_t i = 0; i < s->grants.count; i++)
+        CHECK_INT_EQ(s->grants.items[i].controller, i != 0 && i != 7);
     CHECK_INT_EQ(verdict_of(s, "ns/many")->wait.position, 1);
     CHECK_STR_EQ(
         verdict_of(s, "ns/many")->wait.text,
         "Waiting for 8 IPUs: V-IPU controller a:1 has 0 of 16 IPUs free, no free block of this size; "
         "16 IPUs just granted to jobs ahead in the queue");
-    CHECK_INT_EQ(verdict_of(s, "ns/behind")->wait.position, 9991);
 }
 
-TEST_F(scene, s, instances_of_a_job_count_for_those_behind_it)
+TEST_F(scene, s, instances_of_jobs_take_turns)
+{
+    add_controller(s, "a:1", 64, NULL);
+    add_claim(s, "ns/first", 1, 16)->count = 10000;
+    add_claim(s, "ns/second", 2, 16)->count = 10000;
+    add_claim(s, "ns/third", 3, 16);
+    decide(s);
+    CHECK_INT_EQ(s->decided[0].granted, 2);
+    CHECK_INT_EQ(s->decided[1].granted, 1);
+    CHECK_INT_EQ(s->decided[2].granted, 1);
+}
+
+TEST_F(scene, s, all_instances_of_higher_priority_are_ahead_and_one_of_each_other_job)
 {
     add_controller(s, "a:1", 64, (const uint32_t[]){64, 0});
-    add_claim(s, "ns/first", 1, 1)->count = 2;
+    add_claim(s, "ns/first", 1, 1)->count = 5;
+    s->claims[0].priority = 1;
     add_claim(s, "ns/second", 2, 1)->count = 4;
     add_claim(s, "ns/third", 3, 1)->count = 1000;
     decide(s);
     CHECK_INT_EQ(verdict_of(s, "ns/first")->wait.position, 1);
-    CHECK_INT_EQ(verdict_of(s, "ns/second")->wait.position, 3);
+    CHECK_INT_EQ(verdict_of(s, "ns/second")->wait.position, 6);
     check_waits(s, "ns/third", "Queued",
                 "Waiting for 1 IPU: V-IPU controller a:1 has 0 of 64 IPUs free, no free block of this size; "
                 "6 instances ahead in the queue, the first is ns/first");
@@ -233,6 +257,7 @@ TEST_F(scene, s, no_more_instances_wait_than_may)
     s->limits = (struct queue_limits){.per_namespace = 10, .total = 15};
     add_controller(s, "a:1", 8, NULL);
     add_claim(s, "one/runs", 1, 1)->count = 8; /* granted ones do not wait */
+    s->claims[0].priority = 1;
     add_claim(s, "one/waits", 2, 1)->count = 9;
     add_claim(s, "one/partly", 3, 1)->count = 9;
     add_claim(s, "one/too-many", 4, 1);
@@ -240,14 +265,14 @@ TEST_F(scene, s, no_more_instances_wait_than_may)
     add_claim(s, "third/waits", 6, 1)->count = 2;
     add_claim(s, "third/too-many", 7, 1);
     decide(s);
-    CHECK_INT_EQ(verdict_of(s, "one/partly")->wait.position, 10);
+    CHECK_INT_EQ(verdict_of(s, "one/partly")->wait.position, 2);
     check_waits(
         s, "one/too-many", "QueueFull",
         "Waiting for 1 IPU: not in the queue yet, because namespace one has 10 waiting instances, the "
         "limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
         "queue.maxWaitingInstancesPerNamespace in the chart's values");
-    CHECK_INT_EQ(verdict_of(s, "other/waits")->wait.position, 11);
-    CHECK_INT_EQ(verdict_of(s, "third/waits")->wait.position, 14);
+    CHECK_INT_EQ(verdict_of(s, "other/waits")->wait.position, 3);
+    CHECK_INT_EQ(verdict_of(s, "third/waits")->wait.position, 4);
     check_waits(s, "third/too-many", "QueueFull",
                 "Waiting for 1 IPU: not in the queue yet, because the cluster has 15 waiting instances, the "
                 "limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
@@ -661,7 +686,7 @@ static void check_order(const struct scene *s)
         for (size_t j = i + 1; j < s->claim_count; j++) {
             int granted = s->verdicts[j].controller;
 
-            CHECK(s->claims[i].created_s <= s->claims[j].created_s);
+            CHECK(s->claims[i].turn_s <= s->claims[j].turn_s);
             if (s->verdicts[i].controller >= 0 || granted < 0)
                 continue;
             if (vipu_pool_could_fit(&s->pools[granted], s->claims[i].size))
@@ -842,6 +867,103 @@ TEST(who_waits_for_a_job_that_cannot_start_is_told_so)
         "cannot start: ImagePullFailed)");
 }
 
+/* ---- plans ---- */
+
+/* Domain 0 has a job of 32 IPUs that runs until 1000, domain 1 a partition of 48 IPUs of somebody else. */
+struct machine {
+    struct scene scene;
+    struct stuck listed;
+    struct claims_running running;
+};
+
+static void machine_auto(struct machine *m)
+{
+    scene_release(&m->scene);
+    stuck_auto(&m->listed);
+}
+
+static void machine_set_up(struct machine *m)
+{
+    struct scene *s = &m->scene;
+
+    add_partition(&m->listed, 0, 32);
+    add_partition(&m->listed, 0, 48);
+    for (size_t i = 0; i < 48; i++)
+        m->listed.items[1].ipus[i].domain_topology_id = 1;
+    m->running = (struct claims_running){
+        .partition = &m->listed.items[0], .job = "ns/runs", .uid = "runs", .end_s = 1000};
+    s->pools[0] = vipu_pool_view_of(&m->listed.list, (struct vipu_pool_shape){.total_ipus = 128});
+    s->controllers[s->controller_count++] = (struct claims_controller){.name = "a:1",
+                                                                       .is_known = true,
+                                                                       .has_nodes = true,
+                                                                       .policy = FORECAST_BOUNDED,
+                                                                       .pool = &s->pools[0],
+                                                                       .running = &m->running,
+                                                                       .running_count = 1};
+    s->now_s = 400;
+    s->settings = FORECAST_SETTINGS_DEFAULT;
+}
+
+static const struct forecast_plan *plan_of(const struct machine *m)
+{
+    return forecast_plan_of(m->scene.plan->forecast);
+}
+
+TEST(who_ends_in_time_or_is_elsewhere_passes_the_first)
+{
+    AUTO(machine) struct machine m = {0};
+
+    machine_set_up(&m);
+    add_claim(&m.scene, "ns/large", 1, 64);
+    add_claim(&m.scene, "ns/too-long", 2, 32)->bound_s = 601;
+    add_claim(&m.scene, "ns/short", 3, 32)->bound_s = 600;
+    add_claim(&m.scene, "ns/elsewhere", 4, 16);
+    decide(&m.scene);
+    CHECK_STR_EQ(verdict_of(&m.scene, "ns/large")->wait.reason, "InsufficientIPUs");
+    CHECK_STR_EQ(verdict_of(&m.scene, "ns/too-long")->wait.reason, "Queued");
+    check_granted(&m.scene, "ns/short", 0);
+    check_granted(&m.scene, "ns/elsewhere", 0);
+    CHECK_INT_EQ(m.scene.grants.items[0].block.domain, 0);
+    CHECK_INT_EQ(m.scene.grants.items[0].block.ipus, vipu_block_mask(32, 32));
+    CHECK_INT_EQ(m.scene.grants.items[1].block.domain, 1);
+    CHECK_INT_EQ(plan_of(&m)->reserved_count, 1);
+    CHECK_INT_EQ(plan_of(&m)->reserved[0].start_s, 1000);
+}
+
+TEST(no_block_is_kept_in_a_cordoned_domain_if_there_is_another)
+{
+    AUTO(machine) struct machine m = {0};
+    struct vipu_pool_domain first;
+
+    machine_set_up(&m);
+    CHECK(vipu_pool_next_domain(&m.scene.pools[0], &(size_t){0}, &first));
+    vipu_pool_cordon_domain(&m.scene.pools[0], &first);
+    add_claim(&m.scene, "ns/large", 1, 64);
+    add_claim(&m.scene, "ns/small", 2, 32)->bound_s = 1;
+    decide(&m.scene);
+    CHECK_INT_EQ(m.scene.grants.count, 0);
+    CHECK_INT_EQ(plan_of(&m)->reserved[0].block.domain, 1);
+    CHECK_INT_EQ(plan_of(&m)->reserved[0].start_s, FORECAST_UNKNOWN);
+}
+
+TEST(expected_starts_are_found_by_job)
+{
+    AUTO(machine) struct machine m = {0};
+    int64_t large;
+
+    machine_set_up(&m);
+    add_claim(&m.scene, "ns/large", 1, 64);
+    add_claim(&m.scene, "ns/small", 2, 16);
+    decide(&m.scene);
+    CHECK_INT_EQ(claims_plan_find(m.scene.plan, "ns/large"), -1); /* nothing is known yet */
+    while (!claims_plan_step(m.scene.plan, 1))
+        ;
+    large = claims_plan_find(m.scene.plan, "ns/large");
+    CHECK_INT_EQ(claims_plan_find(m.scene.plan, "ns/other"), -1);
+    CHECK_INT_EQ(plan_of(&m)->verdicts[large].p90_s, 1000);
+    CHECK_INT_EQ(plan_of(&m)->verdicts[large].basis, FORECAST_BY_BOUNDS);
+}
+
 TEST(random_claims_are_served_in_order)
 {
     static const uint32_t totals[] = {16, 64, 64, 256};
@@ -862,8 +984,8 @@ TEST(random_claims_are_served_in_order)
 
 /* ---- counted and listed ---- */
 
-/* A job's claim as one claim for each of its instances. */
-static void list_instances(const struct scene *s, struct scene *ret)
+/* A job's claim as one claim for each of its instances, which take turns. */
+static void list_instances(struct scene *s, struct scene *ret)
 {
     for (size_t i = 0; i < s->controller_count; i++) {
         ret->pools[i] = vipu_pool_view_copy(&s->pools[i]);
@@ -877,36 +999,20 @@ static void list_instances(const struct scene *s, struct scene *ret)
 
             *one = s->claims[i];
             one->count = 1;
-            one->arrival = 100 * one->arrival + n;
+            one->turn_s += 10 * n;
         }
     }
 }
 
-static void check_same(const struct scene *counted, const struct scene *listed)
+/* The partitions of this size that a controller gives. Sizes tell jobs apart. */
+static size_t count_grants(const struct scene *s, uint32_t size, size_t controller)
 {
-    size_t at = 0, grant = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; i < counted->claim_count; i++) {
-        uint32_t granted = counted->decided[i].granted, left = 0;
-
-        for (uint32_t n = 0; n < counted->claims[i].count; n++, at++) {
-            CHECK_INT_EQ(listed->claims[at].arrival, 100 * counted->claims[i].arrival + n);
-            CHECK_INT_EQ(listed->decided[at].granted, n < granted);
-            if (n < granted && left == 0)
-                left = counted->grants.items[grant++].count;
-            if (n < granted)
-                CHECK_INT_EQ(listed->verdicts[at].controller, counted->grants.items[grant - 1].controller);
-            left -= n < granted;
-            if (n != granted)
-                continue;
-            CHECK_INT_EQ(listed->decided[at].why, counted->decided[i].why);
-            CHECK_INT_EQ(listed->verdicts[at].wait.position, counted->verdicts[i].wait.position);
-            CHECK_STR_EQ(listed->verdicts[at].wait.text, counted->verdicts[i].wait.text);
-        }
-        CHECK_INT_EQ(left, 0);
-    }
-    CHECK_INT_EQ(at, listed->claim_count);
-    CHECK_INT_EQ(grant, counted->grants.count);
+    for (size_t i = 0; i < s->grants.count; i++)
+        count +=
+            s->claims[s->grants.items[i].claim].size == size && s->grants.items[i].controller == controller;
+    return count;
 }
 
 TEST(counted_instances_are_served_as_if_they_were_listed)
@@ -916,11 +1022,12 @@ TEST(counted_instances_are_served_as_if_they_were_listed)
     for (int round = 0; round < 2000; round++) {
         AUTO(scene) struct scene counted = {0};
         AUTO(scene) struct scene listed = {0};
+        uint32_t rotation = (uint32_t)roll(8);
 
         for (uint64_t n = 1 + roll(3); n--;)
             add_controller(&counted, "c", totals[roll(COUNT_OF(totals))], NULL);
         for (size_t i = 0; i < 4; i++) {
-            struct claim *claim = add_claim(&counted, "ns/j", (int64_t)roll(2), 1u << roll(8));
+            struct claim *claim = add_claim(&counted, "ns/j", (int64_t)roll(2), 1u << (i + rotation) % 8);
 
             claim->count = 1 + (uint32_t)roll(MAX / 4);
             claim->arrival = i;
@@ -929,6 +1036,11 @@ TEST(counted_instances_are_served_as_if_they_were_listed)
         list_instances(&counted, &listed);
         decide(&counted);
         decide(&listed);
-        check_same(&counted, &listed);
+        CHECK_INT_EQ(counted.grants.count, listed.grants.count);
+        for (size_t i = 0; i < counted.claim_count; i++) {
+            for (size_t c = 0; c < counted.controller_count; c++)
+                CHECK_INT_EQ(count_grants(&counted, counted.claims[i].size, c),
+                             count_grants(&listed, counted.claims[i].size, c));
+        }
     }
 }

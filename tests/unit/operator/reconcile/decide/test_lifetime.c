@@ -2,9 +2,31 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "lib/check.h"
+#include "operator/reconcile/decide/lifetime.h"
 #include "scenario.h"
 
 #define LIMITED(fields) SPEC("\"jobInstances\":1," fields ",")
+
+/* ---- what it means for the IPUs ---- */
+
+TEST(a_job_releases_its_ipus_when_its_pods_have_stopped)
+{
+    static const struct {
+        struct job_spec spec;
+        int64_t grace_s, bound_s;
+    } rows[] = {
+        {{.active_deadline_s = 0}, 30, 0},
+        {{.active_deadline_s = 3600}, 30, 3690},
+        {{.interactive_ttl_s = 600}, 0, 660},
+        {{.active_deadline_s = 3600, .interactive_ttl_s = 600}, 30, 690},
+        {{.active_deadline_s = 600, .interactive_ttl_s = 3600}, 30, 690},
+        {{.active_deadline_s = UINT32_MAX}, INT64_MAX, (int64_t)UINT32_MAX + INT32_MAX + 60},
+        {{.active_deadline_s = 1}, -1, 61},
+    };
+
+    CHECK_ROWS (row, rows)
+        CHECK_INT_EQ(lifetime_bound_s(&row->spec, row->grace_s), row->bound_s);
+}
 
 /* ---- activeDeadlineSeconds ---- */
 

@@ -1,0 +1,35 @@
+/* What the queue plans beyond now: whose block is kept free, and when each waiting job is expected to start.
+ *
+ * `told` is what reports read: the latest plan whose expected starts are complete, at most some seconds old.
+ * Its input is in told->input, with controllers in the order of the pool and a claim for each job, and
+ * forecast_plan_of(told->forecast) has starts, reservations and verdicts by the same numbers. All of it stays
+ * as it is until the loop's next turn. `reserved` is of the last look at the queue and so may be newer.
+ *
+ * Expected starts are computed in slices of the loop's time, each far below 5 ms. */
+#pragma once
+
+#include "base/io/loop.h"
+#include "operator/pool/claims_plan.h"
+
+struct reconciler;
+struct job_cache;
+
+struct queue_plan {
+    struct claims_plan *told;  /* NULL: none is complete yet */
+    struct claims_plan *ahead; /* the one whose expected starts are being computed; NULL: none */
+    bool is_behind;            /* the queue has been looked at since `ahead` was begun */
+    int64_t next_ms;           /* no other one is begun before, on the loop's clock */
+    struct forecast_reservation *reserved;
+    size_t reserved_count;
+    struct loop_timer slice, wake;
+};
+
+/* Takes the plan of a look at the queue, and looks again when time alone changes it. NULL: nobody waits. */
+void queue_plan_set(struct reconciler *r, struct claims_plan *plan);
+void queue_plan_release(struct queue_plan *plan);
+
+/* What is expected of the job's next instance; NULL: it does not wait in the plan that is told. Borrowed
+ * until the loop's next turn. */
+const struct forecast_verdict *queue_plan_expects(const struct queue_plan *plan, const char *uid);
+/* The block that is kept for the job in the plan that is told; NULL: none. Borrowed likewise. */
+const struct forecast_reservation *queue_plan_keeps(const struct queue_plan *plan, const char *uid);
