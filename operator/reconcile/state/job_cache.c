@@ -168,6 +168,7 @@ void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const
         cache->create_retry_at_ms = now_ms + rejection_backoff_ms(cache->uid, ++cache->create_rejections);
     }
     cache->create_rejected = true;
+    cache->served_s = 0; /* in vain: the job keeps its age */
     cache->create_generation = generation;
     cache->create_reason = reason;
     mem_free(cache->create_text);

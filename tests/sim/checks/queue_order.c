@@ -148,11 +148,27 @@ static int64_t queued_since_s(const struct world *world, const struct user_job *
     return since_s;
 }
 
+static bool has_several_instances(const struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
+
+    return json_i64(object ? object->doc : NULL, "spec/jobInstances", 1) > 1;
+}
+
+/* Instances of one job take turns with other jobs. A process that has just begun to lead does not know about
+ * instances that have ended, so that its job may stand earlier. */
+static int64_t latest_turn_s(const struct world *world, const struct user_job *job)
+{
+    int64_t since_s = queued_since_s(world, job);
+
+    return job->served_s > since_s && has_several_instances(world, job) ? job->served_s : since_s;
+}
+
 static bool stands_before(const struct world *world, const struct user_job *a, const struct user_job *b)
 {
     if (a->class->value != b->class->value)
         return a->class->value > b->class->value && priorities_are_known(world);
-    return queued_since_s(world, a) < queued_since_s(world, b);
+    return latest_turn_s(world, a) < queued_since_s(world, b);
 }
 
 /* In a large world one of so many records is looked at: each look goes through all of them. */
@@ -171,6 +187,7 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
 
     if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")))
         return;
+    served->served_s = clock_unix_s();
     served->waits_since_ms = 0; /* its status is from before, also if its pods are rejected then */
     if (!is_looked_at(world, record))
         return;
