@@ -136,6 +136,25 @@ static void note_health(struct partition_tracker *tracker, enum partition_state 
         tracker->view.resets_failing_since_ms = 0;
 }
 
+/* The first list that shows a partition of this process shows whether its controller honours places. */
+static void check_place(const struct partition_tracker *tracker, const struct vipu_partition *listed)
+{
+    struct controller *c = tracker->controller;
+    AUTO(vipu_pool_view) struct vipu_pool_view view = {0};
+    AUTO(mem) struct vipu_pool_part *parts = mem_alloc((listed->size + 1) * sizeof(*parts));
+    struct vipu_pool_part place;
+
+    if (!tracker->has_sent_place && !tracker->is_place_refused)
+        return;
+    view = vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
+    if (vipu_pool_part_of(&view, tracker->place, listed->size, &place) &&
+        vipu_pool_parts(&view, listed, parts) == 1 && parts[0].domain == place.domain &&
+        parts[0].domain_count == place.domain_count && parts[0].ipus == place.ipus)
+        controller_note_placed(c, true, false);
+    else if (view.placed)
+        controller_note_placed(c, false, tracker->is_place_refused);
+}
+
 static void apply_listed(struct partition_tracker *tracker, const struct vipu_partition *listed)
 {
     enum partition_state before = tracker->view.state, now = state_of(listed);
@@ -152,6 +171,9 @@ static void apply_listed(struct partition_tracker *tracker, const struct vipu_pa
         tracker->await == AWAIT_NOTHING && !may_still_be_reset(tracker) &&
         (tracker->created_in_run || before == PARTITION_PENDING))
         tracker->view.fresh = true;
+    if (listed && tracker->view.made && !tracker->was_seen)
+        check_place(tracker, listed);
+    tracker->was_seen = tracker->was_seen || listed;
     if (now != before)
         tracker->view.since_ms = controller_now_ms(tracker->controller);
     tracker->view.state = now;
@@ -209,6 +231,15 @@ static void end_write(struct partition_tracker *tracker)
     report_partition(tracker);
 }
 
+/* A place that is in use although a newer list does not show that is of somebody whose partitions are hidden.
+ */
+static void note_busy(struct partition_tracker *tracker)
+{
+    tracker->view.rejection = PARTITION_REJECTED_CAPACITY;
+    tracker->is_place_refused = tracker->is_place_refused || tracker->was_place_busy;
+    tracker->was_place_busy = tracker->has_sent_place;
+}
+
 static void on_created(void *ctx, const struct vipu_result *result, const char *id)
 {
     struct partition_tracker *tracker = ctx;
@@ -229,7 +260,9 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
         if (vipu_result_is_unknown(result))
             note_unknown(tracker);
         else if (result->sent && result->err.kind == ERR_BUSY)
-            tracker->view.rejection = PARTITION_REJECTED_CAPACITY;
+            note_busy(tracker);
+        else if (result->sent && result->err.kind == ERR_INVALID && tracker->has_sent_place)
+            tracker->is_place_refused = true; /* some of its IPUs may have failed: it is asked for without */
         else if (result->sent &&
                  result->err.kind != ERR_DENIED) /* an admin mends that: it is asked for again */
             tracker->view.rejection = PARTITION_REJECTED_INVALID;
@@ -324,6 +357,7 @@ struct partition_tracker *partition_tracker_new(struct controller *c, const stru
     tracker->controller = c;
     tracker->id = mem_strdup(track->id);
     tracker->job_uid = mem_strdup(track->job_uid);
+    tracker->place = mem_strdup(track->place);
     tracker->is_ours_fresh = track->is_ours_fresh;
     tracker->view.quiet = track->is_ours_fresh;
     tracker->last_write_ms = controller_now_ms(c);
@@ -345,6 +379,7 @@ void partition_tracker_free(struct partition_tracker *tracker)
     vipu_call_cancel(tracker->status_call);
     mem_free(tracker->id);
     mem_free(tracker->job_uid);
+    mem_free(tracker->place);
     mem_free(tracker->trouble);
     mem_free(tracker);
 }
@@ -400,6 +435,26 @@ static bool avoid_cordon(const struct controller *c, struct vipu_requirements *r
     return true;
 }
 
+/* False: the controller chooses. */
+static bool list_place(const struct partition_tracker *tracker, struct vipu_requirements *requirements,
+                       struct vipu_ipu *ipus, char **ret_cluster)
+{
+    const struct controller *c = tracker->controller;
+    AUTO(vipu_pool_view) struct vipu_pool_view view = {0};
+    struct vipu_pool_part part;
+
+    if (!tracker->place || tracker->is_place_refused || c->public.chooses)
+        return false;
+    view = vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
+    if (!vipu_pool_part_of(&view, tracker->place, requirements->size, &part))
+        return false;
+    *ret_cluster = mem_strdup(vipu_pool_part_ipus(&view, &part, ipus));
+    requirements->cluster_id = **ret_cluster ? *ret_cluster : NULL;
+    requirements->ipus = ipus;
+    requirements->ipu_count = requirements->size;
+    return true;
+}
+
 void partition_tracker_create(struct partition_tracker *tracker, const struct vipu_requirements *requirements)
 {
     struct vipu_requirements with_key = *requirements;
@@ -409,7 +464,9 @@ void partition_tracker_create(struct partition_tracker *tracker, const struct vi
 
     if (tracker->call)
         return;
-    (void)avoid_cordon(tracker->controller, &with_key, ipus, &cluster);
+    tracker->has_sent_place = list_place(tracker, &with_key, ipus, &cluster);
+    if (!tracker->has_sent_place)
+        (void)avoid_cordon(tracker->controller, &with_key, ipus, &cluster);
     tracker->sends++;
     tracker->created_in_run = true;
     tracker->sent_ms = controller_now_ms(tracker->controller);

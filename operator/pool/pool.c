@@ -172,21 +172,36 @@ int pool_find(const struct pool *pool, const char *controller)
     return -1;
 }
 
+/* False: nobody knows where it will be. */
+static bool take_place(const struct partition_tracker *tracker, struct vipu_pool_view *view)
+{
+    struct vipu_pool_part part;
+
+    return tracker->place && !tracker->is_place_refused &&
+           vipu_pool_part_of(view, tracker->place, tracker->size, &part) && vipu_pool_take(view, &part);
+}
+
 static struct vipu_pool_view free_capacity(const struct controller *c,
                                            bool (*counts)(const struct partition_tracker *tracker))
 {
     struct vipu_pool_view view =
         vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
+    AUTO(mem) uint32_t *elsewhere = NULL;
+    size_t count = 0;
     const char *id;
     void *value;
 
-    cordon_apply(&c->public.cordon, &view);
     for (size_t i = 0; map_next(&c->trackers, &i, &id, &value);) {
         const struct partition_tracker *tracker = value;
 
-        if (counts(tracker) && !map_get(&c->listed_by_id, id))
-            vipu_pool_reserve(&view, tracker->size);
+        if (!counts(tracker) || map_get(&c->listed_by_id, id) || take_place(tracker, &view))
+            continue;
+        elsewhere = mem_grow(elsewhere, count + 1, sizeof(*elsewhere));
+        elsewhere[count++] = tracker->size;
     }
+    cordon_apply(&c->public.cordon, &view);
+    while (count)
+        vipu_pool_reserve(&view, elsewhere[--count]);
     return view;
 }
 

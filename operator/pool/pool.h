@@ -71,6 +71,7 @@ struct pool_controller {
     int64_t trouble_since_ms;             /* on the loop's clock */
     uint32_t total_ipus;                  /* 0: unknown */
     const struct vipu_partitions *listed; /* the last good list */
+    bool chooses;                         /* it does not honour places, as far as it has shown */
     struct pool_counter calls[POOL_CALLS];
     const struct controller_secret *controller_secret; /* the last that was good; all NULL without a Secret */
 };
@@ -99,6 +100,7 @@ struct pool_track {
     const char *controller;
     const char *id;
     const char *job_uid; /* of the job that has the partition's key */
+    const char *place;   /* of its IPUs, as a record has it; NULL: the controller chooses */
     uint32_t size;
     bool is_ours_fresh; /* this process made the record: a first create that finds it there means it is
                            foreign */

@@ -293,7 +293,7 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
         .has_nodes = some_node_has(r, config),
         .node_label = detail->label,
         .pool = &detail->room,
-        .policy = r->options.queue_policy,
+        .policy = c->chooses ? FORECAST_STRICT : r->options.queue_policy,
         .unlisted = c->total_ipus ? 0 : count_unlisted(r, config->name),
         .running = detail->running,
         .running_count = detail->running_count,
@@ -427,6 +427,17 @@ static void ipu_queue_release(struct ipu_queue *ipu_queue)
     controller_states_release(&ipu_queue->controller_states);
 }
 
+/* NULL: the controller chooses. */
+static char *place_of(const struct reconciler *r, const struct claims_controller *c,
+                      const struct claims_grant *grant)
+{
+    const struct vipu_pool_part part = {grant->block.domain, grant->block.domain_count, grant->block.ipus};
+
+    if (!part.domain_count || pool_controller(r->pool, grant->controller)->chooses)
+        return NULL;
+    return vipu_pool_part_name(c->pool, &part);
+}
+
 /* The grants of this claim follow those of the claims before it. */
 static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
@@ -435,21 +446,23 @@ static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queu
     AUTO(indexset) struct indexset served = {0};
     AUTO(mem) struct job_grant *grants = NULL;
     size_t count = 0;
+    bool has_changed;
 
     for (; ipu_queue->grants_used < all->count && all->items[ipu_queue->grants_used].claim == i;
          ipu_queue->grants_used++) {
-        const char *name = ipu_queue->view.controllers[all->items[ipu_queue->grants_used].controller].name;
+        const struct claims_grant *grant = &all->items[ipu_queue->grants_used];
+        const struct claims_controller *c = &ipu_queue->view.controllers[grant->controller];
 
-        if (count == 0 || grants[count - 1].controller != name) {
-            grants = mem_grow(grants, count + 1, sizeof(*grants));
-            grants[count++] = (struct job_grant){.controller = name};
-        }
-        grants[count - 1].count++;
+        grants = mem_grow(grants, count + 1, sizeof(*grants));
+        grants[count++] = (struct job_grant){c->name, place_of(r, c, grant)};
     }
     if (count == 0 && cache->claims.grant_count == 0)
         return false;
     add_served(r, &cache->claims, &served);
-    return job_claims_assign(&cache->claims, &served, grants, count);
+    has_changed = job_claims_assign(&cache->claims, &served, grants, count);
+    for (size_t k = 0; k < count; k++)
+        mem_free(grants[k].place);
+    return has_changed;
 }
 
 static void explain(struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)

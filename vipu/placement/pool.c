@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 #include "vipu/placement/eviction_set.h"
 #include "vipu/placement/placement_candidates.h"
 #include "vipu/model/shape.h"
@@ -328,26 +329,41 @@ void vipu_pool_cordon(struct vipu_pool_view *view)
     view->free_ipus = 0;
 }
 
+static const struct vipu_pool_cluster *cluster_at(const struct vipu_pool_view *view, size_t row)
+{
+    size_t c = view->cluster_count;
+
+    while (view->clusters[--c].first > row)
+        ;
+    return &view->clusters[c];
+}
+
+const char *vipu_pool_part_ipus(const struct vipu_pool_view *view, const struct vipu_pool_part *part,
+                                struct vipu_ipu *ipus)
+{
+    const struct vipu_pool_cluster *cluster = cluster_at(view, part->domain);
+    uint32_t count = 0;
+
+    for (uint32_t d = 0; d < part->domain_count; d++)
+        for (uint64_t left = part->ipus; left; left &= left - 1, count++)
+            ipus[count] = (struct vipu_ipu){.domain_topology_id = part->domain - (uint32_t)cluster->first + d,
+                                            .domain_routing_id = d,
+                                            .topology_id = (uint32_t)__builtin_ctzll(left),
+                                            .routing_id = count};
+    return cluster->id;
+}
+
 const char *vipu_pool_find(const struct vipu_pool_view *view, uint32_t size, struct vipu_ipu *ipus)
 {
     uint32_t domains = domains_for(size);
-    size_t c = view->cluster_count;
+    struct vipu_pool_part part = {.domain_count = domains};
     struct vipu_place at;
 
     if (!view->placed || domains == 0 || !vipu_blocks_find(&view->blocks, size, domains, &at))
         return NULL;
-    while (view->clusters[--c].first > at.domain)
-        ;
-    for (uint32_t i = 0; i < size; i++) {
-        uint32_t domain = i / (size / domains);
-
-        ipus[i] =
-            (struct vipu_ipu){.domain_topology_id = (uint32_t)(at.domain - view->clusters[c].first) + domain,
-                              .domain_routing_id = domain,
-                              .topology_id = at.start + i % (size / domains),
-                              .routing_id = i};
-    }
-    return view->clusters[c].id;
+    part.domain = (uint32_t)at.domain;
+    part.ipus = vipu_block_mask(at.start, size / domains);
+    return vipu_pool_part_ipus(view, &part, ipus);
 }
 
 bool vipu_pool_reserve(struct vipu_pool_view *view, uint32_t size)
@@ -395,6 +411,50 @@ size_t vipu_pool_parts(const struct vipu_pool_view *view, const struct vipu_part
     if (part.ipus)
         add_part(parts, &count, part);
     return count;
+}
+
+char *vipu_pool_part_name(const struct vipu_pool_view *view, const struct vipu_pool_part *part)
+{
+    const struct vipu_pool_cluster *cluster = cluster_at(view, part->domain);
+
+    return mem_printf("%s/%u/%u", cluster->id, part->domain - (uint32_t)cluster->first,
+                      (unsigned)__builtin_ctzll(part->ipus));
+}
+
+/* A controller whose only cluster had no name yet, or whose last partition is gone, names it or not. */
+static const struct vipu_pool_cluster *named_cluster(const struct vipu_pool_view *view, const char *id)
+{
+    for (size_t c = 0; c < view->cluster_count; c++)
+        if (str_eq(view->clusters[c].id, id))
+            return &view->clusters[c];
+    return view->cluster_count == 1 && (!*id || !*view->clusters[0].id) ? &view->clusters[0] : NULL;
+}
+
+bool vipu_pool_part_of(const struct vipu_pool_view *view, const char *name, uint32_t size,
+                       struct vipu_pool_part *ret)
+{
+    AUTO(mem) char *copy = mem_strdup(name);
+    char *ipu = strrchr(copy, '/'), *domain;
+    const struct vipu_pool_cluster *cluster;
+    uint32_t number, start, in_one, end;
+
+    if (!view->placed || !ipu)
+        return false;
+    *ipu++ = '\0';
+    domain = strrchr(copy, '/');
+    if (!domain)
+        return false;
+    *domain++ = '\0';
+    cluster = named_cluster(view, copy);
+    in_one = size < VIPU_ILD_IPUS ? size : VIPU_ILD_IPUS;
+    if (!cluster || !in_one || size % in_one || !parse_u32(domain, 0, VIPU_POOL_MAX_DOMAINS - 1, &number) ||
+        !parse_u32(ipu, 0, VIPU_ILD_IPUS - in_one, &start))
+        return false;
+    end = (uint32_t)(cluster + 1 < view->clusters + view->cluster_count ? cluster[1].first - 1
+                                                                        : view->blocks.domain_count);
+    *ret = (struct vipu_pool_part){(uint32_t)cluster->first + number, size / in_one,
+                                   vipu_block_mask(start, in_one)};
+    return ret->domain < end && ret->domain_count <= end - ret->domain;
 }
 
 bool vipu_pool_take(struct vipu_pool_view *view, const struct vipu_pool_part *part)

@@ -71,6 +71,16 @@ size_t vipu_pool_parts(const struct vipu_pool_view *view, const struct vipu_part
 /* Removes the part's IPUs from the free ones. False, without a change, if one of them is not free. */
 bool vipu_pool_take(struct vipu_pool_view *view, const struct vipu_pool_part *part);
 
+/* "CLUSTER/DOMAIN/IPU" of its first IPU: names the part in every later view. Owned by the caller. */
+char *vipu_pool_part_name(const struct vipu_pool_view *view, const struct vipu_pool_part *part);
+/* The part of `size` IPUs with that name. False if there is none, in this view. */
+bool vipu_pool_part_of(const struct vipu_pool_view *view, const char *name, uint32_t size,
+                       struct vipu_pool_part *ret);
+/* Fills in its IPUs as an explicit placement, in order. The name of their cluster; "": no partition has named
+ * it yet. */
+const char *vipu_pool_part_ipus(const struct vipu_pool_view *view, const struct vipu_pool_part *part,
+                                struct vipu_ipu *ipus);
+
 /* How many more partitions of `size` fit now, if nothing else changes. 0 for an invalid size. */
 uint32_t vipu_pool_fit_count(const struct vipu_pool_view *view, uint32_t size);
 /* Whether one would fit if the controller were empty. */

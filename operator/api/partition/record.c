@@ -42,6 +42,7 @@ struct record *record_parse(const cJSON *configmap)
     record->resource_version = mem_strdup(json_str(metadata, "resourceVersion", ""));
     timefmt_parse_rfc3339(json_str(metadata, "creationTimestamp", ""), &record->created_s);
     record->controller = mem_strdup(json_str(data, "controller", ""));
+    record->place = mem_strdup(json_str(data, "place", NULL));
     record->job_ns = mem_strdup(json_str(data, "jobNamespace", ""));
     record->job_name = mem_strdup(json_str(data, "jobName", ""));
     record->job_uid = mem_strdup(json_str(data, "jobUid", ""));
@@ -77,6 +78,7 @@ void record_free(struct record *record)
     mem_free(record->uid);
     mem_free(record->resource_version);
     mem_free(record->controller);
+    mem_free(record->place);
     mem_free(record->job_ns);
     mem_free(record->job_name);
     mem_free(record->job_uid);
@@ -106,6 +108,7 @@ struct record *record_copy(const struct record *from)
     copy->uid = mem_strdup(from->uid);
     copy->resource_version = mem_strdup(from->resource_version);
     copy->controller = mem_strdup(from->controller);
+    copy->place = mem_strdup(from->place);
     copy->job_ns = mem_strdup(from->job_ns);
     copy->job_name = mem_strdup(from->job_name);
     copy->job_key = mem_strdup(from->job_key);
@@ -159,6 +162,7 @@ cJSON *record_build(const struct record *record, const char *operator_ns)
     json_put_str(labels, LABEL_JOB_UID, record->job_uid);
     data = json_put_object(configmap, "data");
     json_put_str(data, "controller", record->controller);
+    json_put_str(data, "place", record->place);
     json_put_str(data, "jobNamespace", record->job_ns);
     json_put_str(data, "jobName", record->job_name);
     json_put_str(data, "jobUid", record->job_uid);

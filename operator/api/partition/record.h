@@ -14,6 +14,7 @@ struct record {
     char *resource_version;
     int64_t created_s; /* Unix seconds: when the instance got its IPUs; 0: unknown */
     char *controller;  /* "host:port" */
+    char *place;       /* of its IPUs, as vipu_pool_part_name has it; NULL: the controller chooses */
     char *job_ns, *job_name, *job_uid;
     char *job_key; /* "namespace/name" */
     uint32_t instance;

@@ -261,6 +261,7 @@ static void view_claim(const struct job_cache *cache, const struct indexset *ans
     if (grant && grant->controller) {
         inst->claim = CLAIM_GRANTED;
         inst->granted = grant->controller;
+        inst->place = grant->place;
     } else if (indexset_has(answered, inst->index) && inst->wait->text) {
         inst->claim = CLAIM_WAITING;
     }

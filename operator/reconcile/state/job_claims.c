@@ -12,10 +12,16 @@ static void release_batches(struct job_claims *claims)
     claims->batch_count = 0;
 }
 
+static void release_grant(struct grant_cache *grant)
+{
+    mem_free(grant->place);
+    mem_free(grant->record);
+}
+
 static void release_grants(struct job_claims *claims)
 {
     for (size_t i = 0; i < claims->grant_count; i++)
-        mem_free(claims->grants[i].record);
+        release_grant(&claims->grants[i]);
     mem_free(claims->grants);
     claims->grants = NULL;
     claims->grant_count = 0;
@@ -92,6 +98,8 @@ static void keep_grants(struct job_claims *claims, const struct indexset *instan
         claims->grants[i].record = NULL;
         if (claims->grants[i].controller && indexset_has(instances, claims->grants[i].instance))
             claims->grants[kept++] = claims->grants[i];
+        else
+            release_grant(&claims->grants[i]);
     }
     claims->grant_count = kept;
 }
@@ -170,19 +178,23 @@ static void pass_old(struct assignment *to, uint32_t instance)
         }
         if (grant->record)
             push_grant(to, *grant);
+        else
+            release_grant(grant);
     }
 }
 
-static void assign(struct assignment *to, uint32_t instance, const char *controller)
+static void assign(struct assignment *to, uint32_t instance, const struct job_grant *given)
 {
-    struct grant_cache grant = {.instance = instance, .controller = controller};
+    struct grant_cache grant = {
+        .instance = instance, .controller = given->controller, .place = mem_strdup(given->place)};
     const struct grant_cache *old;
 
     pass_old(to, instance);
     old = to->old < to->claims->grant_count ? &to->claims->grants[to->old] : NULL;
     if (old && old->instance == instance) {
         grant.record = old->record;
-        to->has_changed = to->has_changed || !str_eq(old->controller, controller);
+        mem_free(old->place);
+        to->has_changed = to->has_changed || !str_eq(old->controller, given->controller);
         to->old++;
     } else {
         to->has_changed = true;
@@ -199,10 +211,8 @@ bool job_claims_assign(struct job_claims *claims, const struct indexset *served,
 
     job_claims_add_to(claims, &left);
     indexset_remove_all(&left, served);
-    for (size_t i = 0; i < count; i++) {
-        for (uint32_t n = 0; n < grants[i].count && (at = indexset_next(&left, at)) < INDEXSET_MAX; n++)
-            assign(&to, at++, grants[i].controller);
-    }
+    for (size_t i = 0; i < count && (at = indexset_next(&left, at)) < INDEXSET_MAX; i++)
+        assign(&to, at++, &grants[i]);
     pass_old(&to, INDEXSET_MAX);
     mem_free(claims->grants);
     claims->grants = to.grants;

@@ -22,6 +22,7 @@ struct claim_batch {
 struct grant_cache {
     uint32_t instance;
     const char *controller; /* borrowed from the configuration; NULL: it is not granted any more */
+    char *place;            /* there, as a record has it, or NULL */
     char *record;           /* the partition last recorded for it, or NULL */
 };
 
@@ -36,10 +37,10 @@ struct job_claims {
     struct claim_wait wait; /* of the first instance that is not granted any */
 };
 
-/* So many instances may have IPUs of that controller. */
+/* An instance may have IPUs of that controller. */
 struct job_grant {
     const char *controller;
-    uint32_t count;
+    char *place; /* as a record has it; NULL: the controller chooses */
 };
 
 void job_claims_release(struct job_claims *claims);
@@ -53,6 +54,6 @@ void job_claims_set(struct job_claims *claims, const struct indexset *instances,
 /* NULL: nothing is granted to it. */
 struct grant_cache *job_claims_grant(const struct job_claims *claims, uint32_t instance);
 /* Gives the grants to the first instances except the served ones, which have their partition already.
- * Returns whether any has changed. */
+ * Returns whether an instance has got IPUs, lost them, or gets them of another controller. */
 bool job_claims_assign(struct job_claims *claims, const struct indexset *served,
                        const struct job_grant *grants, size_t count);

@@ -22,6 +22,7 @@ void reconciler_follow(struct reconciler *r, const struct record *record)
                              .controller = record->controller,
                              .id = record->name,
                              .job_uid = record->job_uid,
+                             .place = record->place,
                              .size = record->size,
                              .is_ours_fresh = partition->is_ours_fresh,
                              .started = record->started,

@@ -43,9 +43,10 @@ struct rpc_message {
     struct vipu_call *call;
     struct sim_vipu *side;
     enum method method;
-    char *id, *allocation;
+    char *id, *allocation, *cluster;
+    struct vipu_ipu *ipus;
     char *record;                          /* see struct vipu_order */
-    struct vipu_requirements requirements; /* id and allocation are owned */
+    struct vipu_requirements requirements; /* what it points to is owned */
     bool flag;                             /* force, or relocatable */
     struct delivery delivery;
     unsigned planned;
@@ -78,6 +79,8 @@ static void rpc_message_free(struct rpc_message *message)
     str_release(&message->reason);
     mem_free(message->id);
     mem_free(message->allocation);
+    mem_free(message->cluster);
+    mem_free(message->ipus);
     mem_free(message->record);
     mem_free(message);
 }
@@ -431,12 +434,14 @@ struct vipu_call *vipu_create_partition(struct vipu_client *client,
     struct vipu_call *call = call_new(client, CREATE, deadline_ms, ctx);
     struct rpc_message *message = rpc_message_new(client, CREATE, requirements->id);
 
-    assert(!requirements->ipus);
     message->allocation = mem_strdup(requirements->allocation_id);
+    message->cluster = mem_strdup(requirements->cluster_id);
+    message->ipus = mem_dup(requirements->ipus, requirements->ipu_count * sizeof(*requirements->ipus));
     message->requirements = *requirements;
     message->requirements.id = message->id;
     message->requirements.allocation_id = message->allocation;
-    message->requirements.cluster_id = NULL;
+    message->requirements.cluster_id = message->cluster;
+    message->requirements.ipus = message->ipus;
     call->fn.text = done;
     post(call, message);
     return call;

@@ -41,6 +41,7 @@ static struct record *new_record(const struct job_view *view, const struct insta
                                   inst->next_attempt);
     record->name = id;
     record->controller = mem_strdup(inst->granted);
+    record->place = mem_strdup(inst->place);
     record->job_ns = mem_strdup(job->ns);
     record->job_name = mem_strdup(job->name);
     record->job_uid = mem_strdup(job->uid);

@@ -65,7 +65,8 @@ struct instance_view {
     struct pod **stale_pods;  /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
     enum claim_answer claim;
-    const char *granted;           /* controller's name */
+    const char *granted;           /* controller's name... */
+    const char *place;             /* ...and place there; NULL: it chooses */
     const struct claim_wait *wait; /* WAITING: why */
 };
 

@@ -120,6 +120,57 @@ TEST_F(draft, d, several_clusters)
     CHECK_INT_EQ(vipu_pool_capacity(&d->v), 128); /* of 192, in clusters of one domain and two */
 }
 
+TEST_F(draft, d, a_place_has_a_name_that_later_views_understand)
+{
+    static const char *const invalid[] = {"",      "16",       "1/16",      "cl3/0/0", "cl2/1/0",
+                                          "cl2//", "cl2/0/49", "cl2/0/-16", "cl2/0/64"};
+    struct vipu_pool_part parts[128], part, found;
+    struct vipu_ipu ipus[128];
+
+    add(d, cl1, 0, 0, 128);
+    add(d, cl2, 0, 16, 48);
+    view(d, 192);
+    CHECK_INT_EQ(vipu_pool_parts(&d->v, &d->items[0], parts), 1);
+    CHECK_INT_EQ(parts[0].domain_count, 2);
+    CHECK_INT_EQ(vipu_pool_parts(&d->v, &d->items[1], parts), 1);
+    part = parts[0];
+    CHECK_INT_EQ(part.domain, 3); /* behind the gap between clusters */
+    CHECK(!vipu_pool_take(&d->v, &part));
+    part.ipus = vipu_block_mask(0, 16);
+    AUTO(mem) char *name = vipu_pool_part_name(&d->v, &part);
+    CHECK_STR_EQ(name, "cl2/0/0");
+    CHECK(vipu_pool_part_of(&d->v, name, 16, &found));
+    CHECK_INT_EQ(found.domain, 3);
+    CHECK_INT_EQ(found.ipus, part.ipus);
+    CHECK_STR_EQ(vipu_pool_part_ipus(&d->v, &found, ipus), "cl2");
+    CHECK_INT_EQ(ipus[15].domain_topology_id, 0);
+    CHECK_INT_EQ(ipus[15].topology_id, 15);
+    CHECK_INT_EQ(ipus[15].routing_id, 15);
+    CHECK(vipu_pool_take(&d->v, &found));
+    CHECK_INT_EQ(d->v.free_ipus, 0);
+    CHECK(vipu_pool_part_of(&d->v, "cl1/0/0", 128, &found));
+    CHECK(!vipu_pool_part_of(&d->v, "cl1/1/0", 128, &found));
+    CHECK(!vipu_pool_part_of(&d->v, "cl1/0/0", 96, &found));
+    CHECK(!vipu_pool_part_of(&d->v, "cl1/0/0", 0, &found));
+    for (size_t i = 0; i < COUNT_OF(invalid); i++)
+        CHECK(!vipu_pool_part_of(&d->v, invalid[i], 16, &found));
+}
+
+/* Only partitions name clusters. */
+TEST_F(draft, d, a_place_of_an_empty_controller_stays_valid_when_its_cluster_has_a_name)
+{
+    struct vipu_pool_part part = {.domain_count = 1, .ipus = vipu_block_mask(8, 8)}, found;
+
+    view(d, 64);
+    AUTO(mem) char *name = vipu_pool_part_name(&d->v, &part);
+    CHECK_STR_EQ(name, "/0/8");
+    vipu_pool_view_release(&d->v);
+    add(d, cl1, 0, 0, 8);
+    view(d, 64);
+    CHECK(vipu_pool_part_of(&d->v, name, 8, &found));
+    CHECK_INT_EQ(found.ipus, part.ipus);
+}
+
 TEST_F(draft, d, a_small_pod)
 {
     add(d, cl1, 0, 0, 4);

@@ -20,6 +20,7 @@ static struct record full(void)
         .restarts = 1,
         .workers = 4,
         .has_launcher = true,
+        .place = mem_strdup("cl1/3/0"),
         .size = 64,
         .gcds = 4,
         .replicas = 16,
@@ -40,6 +41,7 @@ static void check_same(const struct record *a, const struct record *b)
 {
     CHECK_STR_EQ(a->name, b->name);
     CHECK_STR_EQ(a->controller, b->controller);
+    CHECK_STR_EQ(a->place, b->place);
     CHECK_STR_EQ(a->job_ns, b->job_ns);
     CHECK_STR_EQ(a->job_name, b->job_name);
     CHECK_STR_EQ(a->job_uid, b->job_uid);

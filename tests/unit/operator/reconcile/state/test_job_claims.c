@@ -108,11 +108,13 @@ TEST(the_first_instances_get_the_grants)
     AUTO(job_claims) struct job_claims claims = {0};
 
     claim(&claims, "2-9", 100);
-    CHECK(assign(&claims, "", (const struct job_grant[]){{A, 2}, {B, 1}}, 2));
+    CHECK(assign(&claims, "",
+                 (const struct job_grant[]){{.controller = A}, {.controller = A}, {.controller = B}}, 3));
     check_grants(&claims, "2 a:8090, 3 a:8090, 4 b:8090");
-    CHECK(!assign(&claims, "", (const struct job_grant[]){{A, 2}, {B, 1}}, 2));
+    CHECK(!assign(&claims, "",
+                  (const struct job_grant[]){{.controller = A}, {.controller = A}, {.controller = B}}, 3));
     CHECK(job_claims_grant(&claims, 3) && !job_claims_grant(&claims, 5));
-    CHECK(assign(&claims, "", (const struct job_grant[]){{B, 1}}, 1));
+    CHECK(assign(&claims, "", (const struct job_grant[]){{.controller = B}}, 1));
     check_grants(&claims, "2 b:8090");
     CHECK(assign(&claims, "", NULL, 0));
     check_grants(&claims, "");
@@ -124,13 +126,26 @@ TEST(an_instance_that_is_served_keeps_its_grant_and_the_next_ones_get_more)
     AUTO(job_claims) struct job_claims claims = {0};
 
     claim(&claims, "0-9", 100);
-    assign(&claims, "", &(const struct job_grant){A, 2}, 1);
+    assign(&claims, "", (const struct job_grant[]){{.controller = A}, {.controller = A}}, 2);
     mem_set_str(&job_claims_grant(&claims, 0)->record, "p-0");
-    CHECK(!assign(&claims, "0", &(const struct job_grant){A, 1}, 1));
-    CHECK(assign(&claims, "0", &(const struct job_grant){A, 3}, 1));
+    CHECK(!assign(&claims, "0", &(const struct job_grant){.controller = A}, 1));
+    CHECK(assign(&claims, "0",
+                 (const struct job_grant[]){{.controller = A}, {.controller = A}, {.controller = A}}, 3));
     check_grants(&claims, "0 a:8090, 1 a:8090, 2 a:8090, 3 a:8090");
     claim(&claims, "1-9", 200);
     check_grants(&claims, "1 a:8090, 2 a:8090, 3 a:8090");
+}
+
+/* It is asked for only when the record is sent. */
+TEST(another_place_at_the_same_controller_is_no_news)
+{
+    AUTO(job_claims) struct job_claims claims = {0};
+    char one[] = "cl1/0/0", other[] = "cl1/0/4";
+
+    claim(&claims, "0", 100);
+    CHECK(assign(&claims, "", &(const struct job_grant){A, one}, 1));
+    CHECK(!assign(&claims, "", &(const struct job_grant){A, other}, 1));
+    CHECK_STR_EQ(job_claims_grant(&claims, 0)->place, other);
 }
 
 TEST(a_grant_that_is_lost_while_its_record_is_sent_is_remembered)
@@ -138,7 +153,7 @@ TEST(a_grant_that_is_lost_while_its_record_is_sent_is_remembered)
     AUTO(job_claims) struct job_claims claims = {0};
 
     claim(&claims, "0-9", 100);
-    assign(&claims, "", &(const struct job_grant){A, 1}, 1);
+    assign(&claims, "", &(const struct job_grant){.controller = A}, 1);
     mem_set_str(&job_claims_grant(&claims, 0)->record, "p-0");
     CHECK(assign(&claims, "", NULL, 0));
     check_grants(&claims, "0 none");
@@ -154,7 +169,7 @@ TEST(another_template_is_granted_nothing_yet)
 
     claim(&claims, "0-9", 100);
     claims.is_answered = true;
-    assign(&claims, "", &(const struct job_grant){A, 1}, 1);
+    assign(&claims, "", &(const struct job_grant){.controller = A}, 1);
     indexset_parse(&set, "0-9");
     job_claims_set(&claims, &set, false, 200);
     CHECK(!claims.is_answered);
