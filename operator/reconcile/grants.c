@@ -303,13 +303,34 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
     };
 }
 
+/* They are not anybody else's any more, although no record shows it yet. */
+static void take_recorded_grants(const struct reconciler *r, const struct job_cache *cache,
+                                 struct controller_states *all)
+{
+    for (size_t i = 0; i < cache->claims.grant_count; i++) {
+        const struct grant_cache *grant = &cache->claims.grants[i];
+        int index = grant_is_being_recorded(r, grant) ? pool_find(r->pool, grant->controller) : -1;
+        struct vipu_pool_view *room = index < 0 ? NULL : &all->details[index].room;
+        struct vipu_pool_part part;
+
+        if (room &&
+            !(grant->place && vipu_pool_part_of(room, grant->place, cache->ipus_per_instance, &part) &&
+              vipu_pool_take(room, &part)))
+            (void)vipu_pool_reserve(room, cache->ipus_per_instance);
+    }
+}
+
 static void controller_states_read(const struct reconciler *r, struct controller_states *all)
 {
+    void *cache;
+
     all->count = pool_count(r->pool);
     all->items = mem_alloc((all->count + 1) * sizeof(*all->items));
     all->details = mem_alloc((all->count + 1) * sizeof(*all->details));
     for (size_t i = 0; i < all->count; i++)
         read_controller(r, i, all);
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &cache);)
+        take_recorded_grants(r, cache, all);
 }
 
 static void controller_states_release(struct controller_states *all)

@@ -60,12 +60,18 @@ void vipu_access_release(struct vipu_access *access)
     *access = (struct vipu_access){0};
 }
 
+bool grant_is_being_recorded(const struct reconciler *r, const struct grant_cache *grant)
+{
+    return grant->record && grant->controller && !reconciler_record(r, grant->record) &&
+           !pool_reserves(r->pool, grant->record);
+}
+
 void add_served(const struct reconciler *r, const struct job_claims *claims, struct indexset *ret)
 {
     for (size_t i = 0; i < claims->grant_count; i++) {
         const struct grant_cache *grant = &claims->grants[i];
 
-        if (grant->record && pool_reserves(r->pool, grant->record))
+        if (grant->record && (pool_reserves(r->pool, grant->record) || grant_is_being_recorded(r, grant)))
             indexset_add(ret, grant->instance);
     }
 }

@@ -5,6 +5,8 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 const struct record *reconciler_record(const struct reconciler *r, const char *partition); /* NULL: none */
+/* Its record is on the way to the API server: its place cannot change any more, and is not tracked yet. */
+bool grant_is_being_recorded(const struct reconciler *r, const struct grant_cache *grant);
 /* Once its record is tracked, the pool counts the IPUs of an instance as taken; its claim is removed when the
  * job is reconciled. In between they must not count twice. Adds those instances. */
 void add_served(const struct reconciler *r, const struct job_claims *claims, struct indexset *ret);
