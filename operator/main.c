@@ -86,6 +86,16 @@ static struct queue_limits queue_limits(const struct options *o)
     return (struct queue_limits){.per_namespace = o->max_waiting_per_namespace, .total = o->max_waiting};
 }
 
+static struct forecast_settings forecast_settings(const struct options *o)
+{
+    struct forecast_settings settings = FORECAST_SETTINGS_DEFAULT;
+
+    settings.depth = o->reservations;
+    settings.close_after_s = o->close_after_s;
+    settings.max_slide_s = o->max_slide_s;
+    return settings;
+}
+
 static void on_started(void *ctx)
 {
     struct app *app = ctx;
@@ -102,6 +112,8 @@ static void on_started(void *ctx)
                            .partition_prefix = o->partition_prefix,
                            .priority_classes = &app->priority_classes,
                            .queue_limits = queue_limits(o),
+                           .queue_policy = (enum forecast_policy)o->queue_policy,
+                           .forecast = forecast_settings(o),
                            .pods = {.launcher_image = o->launcher_image,
                                     .launcher_pull_policy = o->launcher_pull_policy,
                                     .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),

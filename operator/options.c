@@ -7,6 +7,7 @@
 #include "base/io/file.h"
 #include "base/io/log.h"
 #include "operator/api/job/queue_priority.h"
+#include "operator/pool/claims.h"
 #include "operator/vipucontroller/controller_status.h"
 
 #define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
@@ -116,6 +117,23 @@ static const struct opt ROWS[] = {
     OPT_VALUE("queue-max-waiting-instances", OPT_U32, AT(max_waiting), "NUMBER",
               "Instances of all jobs that may wait in the queue for IPUs; 0: any number",
               .fallback = "1000000", .max = INT32_MAX),
+    {.flag = "queue-policy",
+     .type = OPT_CHOICE,
+     .offset = AT(queue_policy),
+     .arg = "POLICY",
+     .help = "Which jobs may pass the first that waits for a V-IPU controller: none (strict), those that run "
+             "elsewhere or end in time by their deadlines (bounded), or by their past run times (predicted)",
+     .choices = CLAIMS_POLICIES,
+     .fallback = "bounded"},
+    OPT_VALUE("queue-reservations", OPT_U32, AT(reservations), "NUMBER",
+              "Waiting jobs of a V-IPU controller for which a block of IPUs is kept free", .fallback = "1",
+              .min = 1, .max = FORECAST_DEPTH_MAX),
+    OPT_VALUE("queue-close-after-seconds", OPT_U32, AT(close_after_s), "SECONDS",
+              "Seconds after which no other job starts in a kept block of which nobody knows when it is free",
+              .fallback = "259200", .min = 0, .max = INT32_MAX),
+    OPT_VALUE("queue-max-slide-seconds", OPT_U32, AT(max_slide_s), "SECONDS",
+              "Seconds after the promised start of a job after which no other job starts in its block",
+              .fallback = "1800", .min = 0, .max = INT32_MAX),
     OPT_VALUE("hold-seconds", OPT_U32, AT(hold_s), "SECONDS",
               "Seconds to hold a partition whose processes may still be running", .fallback = "300", .min = 0,
               .max = 86400),

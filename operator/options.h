@@ -27,6 +27,8 @@ struct options {
     char *partition_prefix;
     char *priority_classes;
     uint32_t max_waiting_per_namespace, max_waiting; /* instances; 0: any number */
+    int queue_policy;                                /* enum forecast_policy */
+    uint32_t reservations, close_after_s, max_slide_s;
     uint32_t hold_s;
     uint32_t requeue_s;
     uint32_t partition_failure_s;

@@ -7,6 +7,9 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 
+const char *const CLAIMS_POLICIES[] = {
+    [FORECAST_STRICT] = "strict", [FORECAST_BOUNDED] = "bounded", [FORECAST_PREDICTED] = "predicted", NULL};
+
 /* One controller after what is granted now. */
 struct counter {
     struct vipu_pool_view left; /* free IPUs */

@@ -148,6 +148,9 @@ bool claim_is_eligible(const struct claim *claim, size_t controller);
 /* Whether it could ever hold the claim, as far as it is known. */
 bool claim_could_use(const struct claim *claim, const struct claims_controller *controller);
 
+/* Who may pass whom: the words of enum forecast_policy, then NULL. */
+extern const char *const CLAIMS_POLICIES[];
+
 struct claims_plan;                              /* claims_plan.h */
 void claims_plan_free(struct claims_plan *plan); /* accepts NULL */
 

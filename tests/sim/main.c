@@ -46,7 +46,7 @@ static const struct opts_spec SPEC = {
     .usage = "sim [options]",
     .about =
         "Runs the operator's own code on virtual time against an API server, nodes and V-IPU controllers in "
-        "memory, with faults by the seed, and checks what must never happen.",
+        "memory, with faults and the queue's policy by the seed, and checks what must never happen.",
     .rows = ROWS,
 };
 
@@ -124,6 +124,7 @@ static unsigned run(const struct options *o)
             .loses_controller = o->lost_controller || (!o->every_write && (o->seed + i) % 8 == 4),
             .has_quota = o->quota || (!o->every_write && !o->jobs && (o->seed + i) % 5 == 3),
             .has_one_namespace = o->one_namespace,
+            .policy = (enum forecast_policy)((o->seed + i) % (FORECAST_PREDICTED + 1)),
             .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
             .crash_at = o->crash_at,
             .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};

@@ -5,6 +5,8 @@
 #include "checks/invariants.h"
 #include "operator/api/job/indexset.h"
 #include "checks/records.h"
+#include "operator/reconcile/state/queue_plan.h"
+#include "world/process.h"
 
 /* A job that has reported so long ago that it waits was in the queue when others were served: their requests
  * do not take longer. */
@@ -179,6 +181,67 @@ static bool is_looked_at(const struct world *world, const struct api_object *rec
     return !world_is_large(world) || str_hash(record->name) % CROWD_LOOKS_AT == 0;
 }
 
+/* The time in which the job must have released its IPUs by its own limits; FORECAST_UNKNOWN: it has none. */
+static int64_t limit_s(const struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
+    int64_t deadline_s = json_i64(object ? object->doc : NULL, "spec/activeDeadlineSeconds", 0);
+    int64_t ttl_s = json_i64(object ? object->doc : NULL, "spec/interactive/ttl", 0);
+
+    if (!deadline_s && !ttl_s)
+        return FORECAST_UNKNOWN;
+    return ttl_s && (!deadline_s || ttl_s < deadline_s) ? ttl_s : deadline_s;
+}
+
+static const struct sim_vipu *side_of(const struct world *world, const char *controller, uint32_t *ret_number)
+{
+    for (uint32_t i = 0; i < world->net.side_count; i++) {
+        *ret_number = i;
+        if (str_eq(world->sides[i].name, controller))
+            return &world->sides[i];
+    }
+    return NULL;
+}
+
+static bool is_in_block(const struct vipu_pool_part *part, const struct forecast_block *block)
+{
+    return part->ipus & block->ipus && part->domain < block->domain + block->domain_count &&
+           block->domain < part->domain + part->domain_count;
+}
+
+/* I-HEAD: who gets IPUs of a block that is kept for another job ends before that one is to start. Without
+ * faults, because a process may send what it has decided before it learns of them. */
+static void check_kept_blocks(struct world *world, const struct api_object *record,
+                              const struct user_job *served)
+{
+    const char *controller = json_str(record->doc, "data/controller", "");
+    uint32_t number = 0;
+    const struct sim_vipu *side = side_of(world, controller, &number);
+    AUTO(vipu_pool_view) struct vipu_pool_view room = {0};
+    struct vipu_pool_part part;
+    int64_t left_s = limit_s(world, served);
+
+    if (!world_is_calm(world) || !side)
+        return;
+    room = room_now(side);
+    if (!vipu_pool_part_of(&room, json_str(record->doc, "data/place", ""), served->size, &part))
+        return;
+    for (size_t p = 0; p < WORLD_PROCESSES; p++) {
+        const struct queue_plan *plan = world->processes[p] ? process_queue_plan(world->processes[p]) : NULL;
+
+        for (size_t i = 0; plan && i < plan->reserved_count; i++) {
+            const struct forecast_reservation *kept = &plan->reserved[i];
+
+            if (kept->controller == number && kept->uid != str_hash(served->uid) && !kept->is_open &&
+                is_in_block(&part, &kept->block) &&
+                (left_s == FORECAST_UNKNOWN || clock_unix_s() + left_s > kept->start_s))
+                world_break(world, NONE_PASSES,
+                            "job %s gets IPUs of %s in a block that is kept for another job", served->name,
+                            controller);
+        }
+    }
+}
+
 void queue_order_note_served(struct world *world, const struct api_object *record)
 {
     const char *controller = json_str(record->doc, "data/controller", "");
@@ -189,6 +252,10 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
         return;
     served->served_s = clock_unix_s();
     served->waits_since_ms = 0; /* its status is from before, also if its pods are rejected then */
+    if (world->options.policy != FORECAST_STRICT) {
+        check_kept_blocks(world, record, served);
+        return;
+    }
     if (!is_looked_at(world, record))
         return;
     for (size_t i = 0; i < world->job_count; i++) {

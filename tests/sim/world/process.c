@@ -54,6 +54,8 @@ static void on_started(void *ctx)
                                              .pods = {.launcher_image = "ipu-launch:1",
                                                       .launcher_pull_policy = "IfNotPresent",
                                                       .network_policy = true},
+                                             .queue_policy = process->options.policy,
+                                             .forecast = FORECAST_SETTINGS_DEFAULT,
                                              .hold_ms = process->options.hold_ms,
                                              .requeue_ms = WORLD_REQUEUE_MS,
                                              .partition_failure_ms = WORLD_TROUBLE_MS,
@@ -68,6 +70,11 @@ static void on_lost(void *ctx)
 
     reconciler_abort(process->reconciler);
     process->has_ended = true;
+}
+
+const struct queue_plan *process_queue_plan(const struct process *process)
+{
+    return process->reconciler ? &process->reconciler->queue_plan : NULL;
 }
 
 struct process *process_new(const struct process_options *options)

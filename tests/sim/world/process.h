@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fakes/clock.h"
+#include "operator/forecast/forecast.h"
 #include "operator/pool/config.h"
 
 struct process;
@@ -11,11 +12,14 @@ struct process_options {
     const char *name; /* globally unique: the lease's holder */
     const struct pool_config *controllers;
     int64_t hold_ms;
+    enum forecast_policy policy;
     const char *watch_ns; /* NULL: all namespaces, and nodes */
 };
 
 struct process *process_new(const struct process_options *options);
 void process_free(struct process *process);
+struct queue_plan;
+const struct queue_plan *process_queue_plan(const struct process *process); /* NULL: it does not lead */
 struct host *process_host(struct process *process);
 bool process_has_ended(const struct process *process); /* by itself: the lease was lost */
 /* The uid of a job of which something is remembered though it is not known, borrowed; NULL: none. */

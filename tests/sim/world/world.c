@@ -54,6 +54,7 @@ static void start_creation(struct world *world, size_t index)
         &(struct process_options){.name = name,
                                   .controllers = &world->controllers,
                                   .hold_ms = WORLD_HOLD_MS,
+                                  .policy = world->options.policy,
                                   .watch_ns = world->options.has_one_namespace ? WORLD_NS : NULL});
 }
 

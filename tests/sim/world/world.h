@@ -23,13 +23,14 @@ enum crash_moment { CRASH_NEVER, CRASH_BEFORE, CRASH_AFTER };
 
 struct world_options {
     uint64_t seed;
-    unsigned jobs;          /* 0: twenty */
-    bool is_tampered_with;  /* partitions go and fail, too */
-    bool loses_controller;  /* one of the two stops responding at some time, forever */
-    bool is_calm;           /* nothing goes wrong, whatever the seed says */
-    bool has_quota;         /* of a few pods: not for all jobs at once */
-    bool has_one_namespace; /* the operators see jobs of one namespace, and no nodes */
-    unsigned crash_at;      /* the operator dies at its n-th write, counted from 1; 0: never */
+    unsigned jobs;               /* 0: twenty */
+    bool is_tampered_with;       /* partitions go and fail, too */
+    bool loses_controller;       /* one of the two stops responding at some time, forever */
+    bool is_calm;                /* nothing goes wrong, whatever the seed says */
+    enum forecast_policy policy; /* of the queue */
+    bool has_quota;              /* of a few pods: not for all jobs at once */
+    bool has_one_namespace;      /* the operators see jobs of one namespace, and no nodes */
+    unsigned crash_at;           /* the operator dies at its n-th write, counted from 1; 0: never */
     enum crash_moment crash_moment;
     const char *kind; /* all jobs are of this kind; NULL: of every */
 };
