@@ -76,19 +76,36 @@ static void add_text(const struct log_entry *entry, const struct log_format *for
         str_add(out, text.ptr, text.len);
 }
 
-void log_merge_flush(struct log_merge *merge, const struct log_format *format, struct str *out)
+void log_merge_drain(struct log_merge *merge, void (*fn)(void *ctx, const struct log_entry *entry), void *ctx)
 {
     if (merge->count > 0)
         qsort(merge->entries, merge->count, sizeof(*merge->entries), by_time);
     for (size_t i = 0; i < merge->count; i++) {
-        if (format->json)
-            add_json(&merge->entries[i], out);
-        else
-            add_text(&merge->entries[i], format, out);
-        str_addc(out, '\n');
+        fn(ctx, &merge->entries[i]);
         mem_free(merge->entries[i].text);
     }
     merge->count = merge->bytes = 0;
+}
+
+struct printing {
+    const struct log_format *format;
+    struct str *out;
+};
+
+static void add_entry(void *ctx, const struct log_entry *entry)
+{
+    const struct printing *printing = ctx;
+
+    if (printing->format->json)
+        add_json(entry, printing->out);
+    else
+        add_text(entry, printing->format, printing->out);
+    str_addc(printing->out, '\n');
+}
+
+void log_merge_flush(struct log_merge *merge, const struct log_format *format, struct str *out)
+{
+    log_merge_drain(merge, add_entry, &(struct printing){format, out});
 }
 
 void log_merge_release(struct log_merge *merge)

@@ -9,6 +9,7 @@
 struct log_source {
     const char *rank, *pod;
     enum paint paint;
+    int64_t attempt; /* of the pod's instance */
 };
 
 struct log_format {
@@ -36,6 +37,9 @@ struct log_merge {
 };
 
 void log_merge_add(struct log_merge *merge, const struct log_source *source, const struct log_line *line);
+/* Each that is collected, the oldest first. Nothing is kept. */
+void log_merge_drain(struct log_merge *merge, void (*fn)(void *ctx, const struct log_entry *entry),
+                     void *ctx);
 /* Moves all that is collected to out, the oldest first. out may get `full`: give it a sufficient limit. */
 void log_merge_flush(struct log_merge *merge, const struct log_format *format, struct str *out);
 void log_merge_release(struct log_merge *merge);

@@ -73,7 +73,9 @@ struct log_stream *log_stream_new(const struct log_streams *common, const cJSON 
     stream->uid = mem_strdup(json_str(pod, "metadata/uid", ""));
     stream->container = mem_strdup(container_of(common, pod));
     stream->rank = pod_rank(pod);
-    stream->source = (struct log_source){stream->rank, stream->pod, paint_of_rank(stream->rank)};
+    stream->source = (struct log_source){stream->rank, stream->pod, paint_of_rank(stream->rank), 0};
+    (void)parse_i64(json_str(pod, "metadata/annotations/graphcore.ai~1run", ""), 0, INT64_MAX,
+                    &stream->source.attempt);
     log_stream_note(stream, pod);
     return stream;
 }
@@ -175,7 +177,7 @@ void log_stream_begin(struct log_stream *stream)
             add_number(&query, "sinceSeconds", stream->common->since_s);
     }
     stream->stream = stream_open(session->kube, &(struct stream_request){.resource = &KUBE_PODS,
-                                                                         .ns = session->ns,
+                                                                         .ns = stream->common->ns,
                                                                          .name = stream->pod,
                                                                          .sub = "log",
                                                                          .query = &query,

@@ -10,6 +10,7 @@ struct stream;
 /* What the streams of one command have in common; borrowed. */
 struct log_streams {
     struct session *session;
+    const char *ns;        /* of the pods */
     const char *container; /* NULL: of each pod its first */
     int64_t since_s;       /* seconds back; 0: all */
     struct log_merge *merge;

@@ -331,7 +331,8 @@ static int print_previous(struct logs *logs, const cJSON *job)
     AUTO(mem) char *shown = visible_new(json_str(failure, "message", ""), VISIBLE_LINES);
     AUTO(strv) struct strv lines = {0};
     AUTO(mem) char *rank = mem_printf("%lld", (long long)json_i64(failure, "instance", 0));
-    struct log_source source = {rank, json_str(failure, "pod", ""), paint_of_rank(rank)};
+    struct log_source source = {
+        .rank = rank, .pod = json_str(failure, "pod", ""), .paint = paint_of_rank(rank)};
 
     if (!failure) {
         complain("job %s has no earlier attempt whose last lines are known", logs->job);
@@ -390,6 +391,7 @@ int logs_verb(struct session *session)
     int status;
 
     logs.common = (struct log_streams){.session = session,
+                                       .ns = session->ns,
                                        .container = options->container,
                                        .merge = &logs.merge,
                                        .on_lines = on_lines,

@@ -5,8 +5,8 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 
-static const struct log_source FIRST = {"0.3", "job-worker-3", PAINT_NONE},
-                               OTHER = {"0.11", "job-worker-11", PAINT_NONE};
+static const struct log_source FIRST = {"0.3", "job-worker-3", PAINT_NONE, 0},
+                               OTHER = {"0.11", "job-worker-11", PAINT_NONE, 0};
 
 static void add(struct log_merge *merge, const struct log_source *source, const char *text, int64_t time_ns)
 {
