@@ -7,6 +7,7 @@
 #include "base/core/mem.h"
 #include "base/core/suggest.h"
 #include "base/io/log.h"
+#include "kubectl/page/ui_verb.h"
 #include "kubectl/shell/session.h"
 
 #define COMPLETE "kubectl_complete-ipu"
@@ -25,8 +26,10 @@ static const struct {
     const char *name;
     verb_fn run;
 } RUNS[] = {
-    {"why", why_verb},         {"queue", queue_verb},   {"logs", logs_verb},       {"top", top_verb},
-    {"suspend", suspend_verb}, {"resume", resume_verb}, {"release", release_verb}, {"collect", collect_verb},
+    {"why", why_verb},         {"queue", queue_verb},   {"logs", logs_verb},
+    {"top", top_verb},         {"map", map_verb},       {"ui", ui_verb},
+    {"suspend", suspend_verb}, {"resume", resume_verb}, {"release", release_verb},
+    {"collect", collect_verb},
 };
 
 static int run_verb(const struct verb *verb, const struct options *options, const struct strv *words)

@@ -10,6 +10,7 @@
 
 static const char *const TABLE_FORMATS[] = {"table", "wide", "json", "name", NULL};
 static const char *const REPORT_FORMATS[] = {"table", "wide", "json", NULL};
+const char *const page_addresses[] = {"127.0.0.1", "::1", NULL};
 static const char *const COLORS[] = {"auto", "always", "never", NULL};
 
 #define ACCESS_ROWS                                                                                          \
@@ -26,13 +27,13 @@ static const char *const COLORS[] = {"auto", "always", "never", NULL};
 #define FORMAT_ROW(formats, text)                                                                            \
     OPT_VALUE("output", OPT_CHOICE, AT(output), "FORMAT", text, .letter = 'o', .fallback = "table",          \
               .choices = (formats))
+#define ALL_ROW                                                                                              \
+    {                                                                                                        \
+        .flag = "all-namespaces", .letter = 'A', .type = OPT_FLAG, .offset = AT(all_namespaces),             \
+        .help = "Show the jobs of all namespaces"                                                            \
+    }
 #define LIST_ROWS                                                                                            \
-    {.flag = "all-namespaces",                                                                               \
-     .letter = 'A',                                                                                          \
-     .type = OPT_FLAG,                                                                                       \
-     .offset = AT(all_namespaces),                                                                           \
-     .help = "Show the jobs of all namespaces"},                                                             \
-        FORMAT_ROW(TABLE_FORMATS, "Format of the output"),                                                   \
+    ALL_ROW, FORMAT_ROW(TABLE_FORMATS, "Format of the output"),                                              \
         OPT_SWITCH("no-headers", AT(no_headers), "Leave out the titles of the columns"),                     \
     {                                                                                                        \
         .flag = "watch", .letter = 'w', .type = OPT_FLAG, .offset = AT(watch),                               \
@@ -71,6 +72,22 @@ static const struct opt LOGS_ROWS[] = {
               .min = 1, .max = 1000),
     FORMAT_ROW(REPORT_FORMATS, "Format of the output; json prints an object for each line"),
     COLOR_ROW,
+    ACCESS_ROWS,
+    {0}};
+static const struct opt MAP_ROWS[] = {
+    FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide draws a domain in one line"),
+    COLOR_ROW,
+    ACCESS_ROWS,
+    {0}};
+static const struct opt UI_ROWS[] = {
+    ALL_ROW,
+    OPT_VALUE("port", OPT_U32, AT(port), "PORT", "Port of the page; 0: any free one", .fallback = "0",
+              .max = UINT16_MAX),
+    OPT_VALUE("address", OPT_CHOICE, AT(address), "ADDRESS", "Loopback address of the page",
+              .fallback = "127.0.0.1", .choices = page_addresses),
+    OPT_VALUE("max-streams", OPT_U32, AT(max_streams), "NUMBER",
+              "Ranks of a job whose logs a page gets; the others are left out", .fallback = "64", .min = 1,
+              .max = 1000),
     ACCESS_ROWS,
     {0}};
 static const struct opt PATCH_ROWS[] = {ACCESS_ROWS, {0}};
@@ -115,6 +132,16 @@ const struct verb verbs[] = {
          "instance 0."),
     VERB("top", " [options]", "List the jobs that hold IPUs", WORDS_NONE, LIST_OPTIONS,
          "Lists the jobs that hold IPUs, those with the most IPUs first."),
+    VERB(
+        "map", " [options]", "Show which job holds which IPUs", WORDS_NONE, MAP_ROWS,
+        "Draws the IPUs of each V-IPU controller by IPU-Link domain: a letter for each job, \".\" for a free "
+        "IPU. Which names are shown is the admin's choice."),
+    VERB(
+        "ui", " [options]", "Serve a live page on this machine for your browser", WORDS_NONE, UI_ROWS,
+        "Serves a page with the map of all IPUs, the queue, and each job with its logs, on a loopback "
+        "address. "
+        "Prints a URL that works once, for one browser, and runs until it is interrupted. Without -n and -A, "
+        "shows all namespaces if you may list their jobs, else the namespace of the context."),
     VERB("suspend", " JOB... [options]", "Suspend jobs: release their IPUs, keep the jobs", WORDS_JOBS,
          PATCH_ROWS, "Sets spec.suspend: the pods of the jobs end, and their IPUs are released."),
     VERB("resume", " JOB... [options]", "Resume suspended jobs", WORDS_JOBS, PATCH_ROWS,

@@ -21,6 +21,9 @@ struct options {
     bool yes;
     /* collect */
     char *file;
+    /* ui */
+    int address; /* index into page_addresses */
+    uint32_t port;
 };
 
 enum verb_words { WORDS_NONE, WORDS_JOB, WORDS_JOBS, WORDS_JOB_PARTITIONS };
@@ -31,7 +34,8 @@ struct verb {
     struct opts_spec spec;
 };
 
-extern const struct verb verbs[]; /* ends with name NULL */
+extern const char *const page_addresses[]; /* ends with NULL */
+extern const struct verb verbs[];          /* ends with name NULL */
 const struct verb *verb_find(const char *name);
 /* Leaves of each job among the words after the verb its name: "ipujob/digits" is "digits". What is missing,
  * too much or no name, as sentences. */

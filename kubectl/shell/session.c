@@ -10,6 +10,8 @@
 #include "base/core/visible.h"
 #include "operator/kube/auth/config_loader.h"
 
+enum { WATCHES_MAX = 8 }; /* of a verb, beside the logs */
+
 void complain(const char *fmt, ...)
 {
     AUTO(mem) char *text = NULL;
@@ -156,10 +158,11 @@ int session_run(const struct options *options, const struct strv *words, env_fn 
                            &session.config, &err)) {
         session.ns = options->ns ? options->ns : session.config.ns;
         session.loop = loop_new();
-        session.kube = kube_new(
-            session.loop, &session.config,
-            &(struct kube_options){.program = "kubectl-ipu", .watch_connections = options->max_streams + 2},
-            &err);
+        session.kube =
+            kube_new(session.loop, &session.config,
+                     &(struct kube_options){.program = "kubectl-ipu",
+                                            .watch_connections = options->max_streams + WATCHES_MAX},
+                     &err);
         if (session.kube) {
             status = verb(&session);
             kube_free(session.kube);

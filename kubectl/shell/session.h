@@ -60,6 +60,7 @@ int why_verb(struct session *session);
 int queue_verb(struct session *session);
 int top_verb(struct session *session);
 int logs_verb(struct session *session);
+int map_verb(struct session *session);
 int suspend_verb(struct session *session);
 int resume_verb(struct session *session);
 int release_verb(struct session *session);

@@ -155,3 +155,26 @@ def test_what_the_operator_does_is_seen_at_once(cluster, namespace, ipu):
     assert "waits for IPUs" in ipu(cluster.kubeconfig, "why", "digits", *where).stdout
     write_status(namespace, "digits", launcherStatus="Completed", reason="Completed")
     until(lambda: "has completed" in ipu(cluster.kubeconfig, "why", "digits", *where).stdout, "it has completed")
+
+
+def test_the_map_of_a_cluster_and_who_may_not_see_it(server, ipu):
+    controller = {"metadata": {"name": "pod4\x1b[2J"}, "status": {
+        "conditions": [{"type": "Reachable", "status": "True"}], "ipus": {"total": 4, "free": 2, "largestFree": 2},
+        "domains": [{"name": "ild0", "size": 4, "free": "000000000000000c"}],
+        "partitions": [{"size": 2, "state": "ACTIVE", "ours": True, "job": "ml/digits", "places": [{"domain": "ild0", "ipus": "3"}]}]}}
+
+    def answer(exchange):
+        if exchange.path.endswith("/ipujobs"):
+            exchange.status(403, "Forbidden", "not for you")
+        else:
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": [controller]})
+
+    server.always(answer)
+    drawn = ipu(server.kubeconfig, "map")
+    assert (drawn.returncode, drawn.stderr) == (0, "")
+    assert drawn.stdout.splitlines() == ["pod4\\x1b[2J: up, 2 of 4 IPUs free, largest block 2", "ild0: 2 free", "aa..", "a ml/digits, 2 IPUs",
+                                         ". free  - cordoned  x failed  # no job's"]
+    assert "\x1b[32m" in ipu(server.kubeconfig, "map", "--color", "always").stdout
+    assert json.loads(ipu(server.kubeconfig, "map", "-o", "json").stdout)["items"][0]["domains"][0]["cells"] == "aa.."
+    server.always(lambda exchange: exchange.status(403, "Forbidden", "vipucontrollers are not for you"))
+    assert ipu(server.kubeconfig, "map").returncode == 1

@@ -1,0 +1,52 @@
+/* Who may have what from the live page's server. Pure.
+ *
+ * The page and its scripts hold no data; anybody on this machine may have them. The person's data pass only
+ * through /live, which takes a cookie. The page that the printed URL opens gets the cookie for the token,
+ * once. The token is in the URL's fragment: a browser sends it to no server, and a GET changes nothing. A
+ * page of another origin is told apart by Host (a name that was made to lead here) and by Origin, which
+ * browsers send with every WebSocket and every POST. */
+#pragma once
+
+#include <stdint.h>
+
+#include "kubectl/page/request_head.h"
+
+#define ACCESS_SECRET_BYTES 32
+#define ACCESS_SECRET_LEN (2 * ACCESS_SECRET_BYTES)
+#define ACCESS_BODY_MAX 128
+
+struct asset {
+    const char *path, *type;
+    const unsigned char *gzip;
+    size_t len;
+};
+
+struct page_access {
+    char *address;     /* "127.0.0.1:8080", "[::1]:8080" */
+    char *local_name;  /* "localhost:8080" */
+    char *cookie_name; /* browsers do not tell the ports of a host apart */
+    char token[ACCESS_SECRET_LEN + 1];
+    char cookie[ACCESS_SECRET_LEN + 1];
+    bool is_token_used;
+    const struct asset *assets; /* ends with path NULL */
+};
+
+/* Two secrets, from random bytes. */
+void page_access_init(struct page_access *access, const char *ip, uint16_t port, const struct asset *assets,
+                      const unsigned char random[2 * ACCESS_SECRET_BYTES]);
+void page_access_release(struct page_access *access);
+char *page_access_url(const struct page_access *access); /* owned by the caller */
+
+enum access_way { ACCESS_REJECT, ACCESS_ASSET, ACCESS_LOGIN, ACCESS_LIVE };
+
+struct page_access_answer {
+    enum access_way way;
+    int status;                /* of HTTP */
+    const char *why;           /* of a rejection: a sentence */
+    const char *allow;         /* methods, with 405 */
+    const struct asset *asset; /* NULL without ACCESS_ASSET */
+};
+
+/* After the head; a login is decided by its body. */
+struct page_access_answer page_access_ask(const struct page_access *access, const struct request_head *head);
+struct page_access_answer page_access_login(struct page_access *access, struct slice body);

@@ -1,0 +1,415 @@
+#include "kubectl/page/ui_verb.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "kubectl/page/assets.h"
+#include "kubectl/page/feed.h"
+#include "kubectl/page/job_logs.h"
+#include "kubectl/page/page_server.h"
+#include "kubectl/shell/session.h"
+#include "operator/api/names.h"
+#include "operator/kube/watch/watch.h"
+
+enum {
+    LOOK_MS = 500,    /* between two looks at the state of the watches */
+    TAIL_LINES = 500, /* of each rank, before the new ones */
+};
+/* Ahead of a viewer that reads too slowly, lines of logs are left out. */
+#define LOG_UNSENT_MAX (PAGE_UNSENT_MAX / 2)
+
+static const struct feed_row {
+    enum feed_kind kind;
+    const struct kube_resource *resource;
+    bool is_cluster_wide;
+    const char *label_selector, *field_selector;
+} ROWS[] = {
+    {FEED_JOB, &KUBE_IPUJOBS, false, NULL, NULL},
+    {FEED_CONTROLLER, &KUBE_VIPU_CONTROLLERS, true, NULL, NULL},
+    {FEED_POD, &KUBE_PODS, false, LABEL_JOB_NAME, NULL},
+    {FEED_EVENT, &KUBE_EVENTS, false, NULL, "regarding.kind=" API_KIND},
+    {FEED_EVENT, &KUBE_EVENTS, false, NULL, "regarding.kind=Pod"},
+};
+
+enum { ROWS_COUNT = COUNT_OF(ROWS) };
+
+struct live;
+
+struct feed_watch {
+    struct live *live;
+    const struct feed_row *row;
+    struct watch *watch;
+    struct frame *forbidden; /* what the viewers were told, or NULL */
+};
+
+struct viewer {
+    struct live *live;
+    struct page_viewer *page;
+    struct job_logs *logs;
+    char *job; /* whose logs they are, or NULL */
+    uint64_t dropped_lines;
+    struct viewer *next;
+};
+
+struct live {
+    struct session *session;
+    const char *ns; /* NULL: all */
+    struct page_server *server;
+    struct feed_watch watches[ROWS_COUNT];
+    struct viewer *viewers;
+    bool is_synced;
+    char *trouble; /* why the page may be outdated; NULL: it is not */
+    struct loop_timer look;
+    struct kube_call *check; /* whether the credentials are rejected */
+    int status;
+    enum websocket_code code;
+};
+
+/* ---- to the viewers ---- */
+
+static void send_text(struct viewer *viewer, char *text)
+{
+    struct frame *frame = frame_of_text(text);
+
+    page_viewer_send(viewer->page, frame);
+    frame_drop(frame);
+}
+
+static void send_all(struct live *live, struct frame *frame)
+{
+    for (struct viewer *viewer = live->viewers; viewer; viewer = viewer->next)
+        page_viewer_send(viewer->page, frame);
+}
+
+static void send_all_text(struct live *live, char *text)
+{
+    struct frame *frame = frame_of_text(text);
+
+    send_all(live, frame);
+    frame_drop(frame);
+}
+
+static char *state_text(const struct live *live)
+{
+    return feed_state(!live->trouble, live->trouble ? live->trouble : "");
+}
+
+/* ---- from the API server ---- */
+
+static bool make_frame(void *ctx, const cJSON *item, void **ret_view)
+{
+    const struct feed_watch *watch = ctx;
+
+    if (!feed_shows(watch->row->kind, item))
+        return false;
+    *ret_view = frame_of_text(feed_put(watch->row->kind, item));
+    return true;
+}
+
+static void free_frame(void *view)
+{
+    frame_drop(view);
+}
+
+static void on_change(void *ctx, const struct store_change *change)
+{
+    const struct feed_watch *watch = ctx;
+
+    if (change->new)
+        send_all(watch->live, (struct frame *)change->new);
+    else
+        send_all_text(watch->live, feed_delete(watch->row->kind, change->key));
+}
+
+/* A kind that the person may not list, or that the cluster does not have, comes no more. */
+static bool is_absent(const struct feed_watch *watch)
+{
+    return watch->forbidden != NULL;
+}
+
+static void note_synced(struct live *live)
+{
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        if (!watch_is_synced(live->watches[i].watch) && !is_absent(&live->watches[i]))
+            return;
+    }
+    if (!live->is_synced)
+        send_all_text(live, feed_synced());
+    live->is_synced = true;
+}
+
+static void on_synced(void *ctx)
+{
+    const struct feed_watch *watch = ctx;
+
+    note_synced(watch->live);
+}
+
+/* ---- the state of the watches ---- */
+
+static void end(struct live *live, enum websocket_code code)
+{
+    live->code = code;
+    loop_stop(live->session->loop);
+}
+
+static void on_checked(void *ctx, struct kube_response *response)
+{
+    struct live *live = ctx;
+
+    live->check = NULL;
+    if (response->http_status != 401)
+        return;
+    live->status = session_complain(live->session, &response->err);
+    end(live, WEBSOCKET_POLICY);
+}
+
+/* The client reads the credentials again before it reports that they are rejected. */
+static void check_credentials(struct live *live)
+{
+    static const char *const query[] = {"limit", "1", NULL};
+
+    if (!live->check)
+        live->check =
+            kube_send(live->session->kube,
+                      &(struct kube_request){
+                          .method = "GET", .resource = &KUBE_IPUJOBS, .ns = live->ns, .query = query},
+                      on_checked, live);
+}
+
+static void note_forbidden(struct feed_watch *watch, const struct err *err)
+{
+    bool is_forbidden = err && (err->code == 403 || err->code == 404);
+
+    if (is_forbidden == is_absent(watch))
+        return;
+    frame_drop(TAKE(watch->forbidden));
+    if (is_forbidden) {
+        watch->forbidden = frame_of_text(feed_forbidden(feed_kind_names[watch->row->kind], err->msg));
+        send_all(watch->live, watch->forbidden);
+    }
+}
+
+static void look(struct loop_timer *timer)
+{
+    struct live *live = CONTAINER_OF(timer, struct live, look);
+    const char *trouble = NULL;
+
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        int64_t since_ms;
+        const struct err *err = watch_trouble(live->watches[i].watch, &since_ms);
+
+        if (err && err->code == 401)
+            check_credentials(live);
+        note_forbidden(&live->watches[i], err);
+        if (err && !is_absent(&live->watches[i]))
+            trouble = err->msg;
+    }
+    note_synced(live);
+    if (!trouble != !live->trouble) {
+        mem_set_str(&live->trouble, trouble);
+        send_all_text(live, state_text(live));
+    }
+    loop_timer_start(live->session->loop, &live->look, LOOK_MS, look);
+}
+
+/* ---- viewers ---- */
+
+static void on_lines(void *ctx, char *message, size_t lines)
+{
+    struct viewer *viewer = ctx;
+
+    if (page_viewer_unsent(viewer->page) > LOG_UNSENT_MAX) {
+        viewer->dropped_lines += lines;
+        mem_free(message);
+        return;
+    }
+    if (viewer->dropped_lines > 0)
+        send_text(viewer, feed_log_dropped(viewer->dropped_lines));
+    viewer->dropped_lines = 0;
+    send_text(viewer, message);
+}
+
+static void on_log_failure(void *ctx, const struct err *err)
+{
+    struct viewer *viewer = ctx;
+
+    if (err->code == 401)
+        check_credentials(viewer->live);
+    else
+        send_text(viewer, feed_forbidden("log", err->msg));
+}
+
+static void stop_logs(struct viewer *viewer)
+{
+    job_logs_free(TAKE(viewer->logs));
+    mem_set_str(&viewer->job, NULL);
+    viewer->dropped_lines = 0;
+}
+
+static void on_message(void *of_viewer, struct slice text)
+{
+    struct viewer *viewer = of_viewer;
+    struct live *live = viewer->live;
+    AUTO(mem) char *job = feed_read_request(text);
+    char *slash = job ? strchr(job, '/') : NULL;
+
+    if (!job || str_eq(job, viewer->job))
+        return;
+    stop_logs(viewer);
+    if (!slash || !store_get(watch_store(live->watches[FEED_JOB].watch), job))
+        return;
+    viewer->job = mem_strdup(job);
+    *slash = '\0';
+    viewer->logs = job_logs_new(
+        live->session,
+        &(struct job_logs_options){
+            .ns = job, .job = slash + 1, .on_lines = on_lines, .on_failure = on_log_failure, .ctx = viewer});
+}
+
+static void send_first(struct viewer *viewer)
+{
+    struct live *live = viewer->live;
+
+    send_text(viewer, feed_hello(live->ns, live->session->config.origin));
+    if (live->trouble)
+        send_text(viewer, state_text(live));
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        const struct store *store = watch_store(live->watches[i].watch);
+
+        if (is_absent(&live->watches[i]))
+            page_viewer_send(viewer->page, live->watches[i].forbidden);
+        for (const struct store_item *item = store_first(store); item; item = store_next(item))
+            page_viewer_send(viewer->page, (struct frame *)item->view);
+    }
+    if (live->is_synced)
+        send_text(viewer, feed_synced());
+    page_viewer_begin(viewer->page);
+}
+
+static void *on_open(void *ctx, struct page_viewer *page)
+{
+    struct live *live = ctx;
+    struct viewer *viewer = NEW(struct viewer);
+
+    viewer->live = live;
+    viewer->page = page;
+    viewer->next = live->viewers;
+    live->viewers = viewer;
+    send_first(viewer);
+    return viewer;
+}
+
+static void on_close(void *of_viewer)
+{
+    struct viewer *viewer = of_viewer, **slot = &viewer->live->viewers;
+
+    while (*slot != viewer)
+        slot = &(*slot)->next;
+    *slot = viewer->next;
+    stop_logs(viewer);
+    mem_free(viewer);
+}
+
+/* ---- the whole ---- */
+
+/* Without a choice: as much as the user may see. */
+static bool choose_namespace(struct live *live, struct err *err)
+{
+    static const char *const query[] = {"limit", "1", NULL};
+    const struct options *options = live->session->options;
+    struct kube_request request = {.method = "GET", .resource = &KUBE_IPUJOBS, .query = query};
+    AUTO(json) cJSON *jobs = NULL;
+
+    live->ns = request.ns = options->all_namespaces ? NULL : options->ns;
+    jobs = session_get(live->session, &request, err);
+    if (jobs || live->ns || options->all_namespaces || err->code != 403)
+        return jobs != NULL;
+    *err = (struct err){0};
+    live->ns = request.ns = live->session->ns;
+    complain("only namespace %s is shown: you may not list the IPUJobs of all namespaces", live->ns);
+    jobs = session_get(live->session, &request, err);
+    return jobs != NULL;
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    (void)signum;
+    end(ctx, WEBSOCKET_GOING_AWAY);
+}
+
+static void start_watches(struct live *live)
+{
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        struct feed_watch *watch = &live->watches[i];
+
+        *watch = (struct feed_watch){.live = live, .row = &ROWS[i]};
+        watch->watch = watch_new(live->session->kube,
+                                 &(struct watch_options){.resource = ROWS[i].resource,
+                                                         .ns = ROWS[i].is_cluster_wide ? NULL : live->ns,
+                                                         .label_selector = ROWS[i].label_selector,
+                                                         .field_selector = ROWS[i].field_selector,
+                                                         .view = make_frame,
+                                                         .view_free = free_frame,
+                                                         .on_change = on_change,
+                                                         .on_synced = on_synced,
+                                                         .ctx = watch});
+    }
+    loop_timer_start(live->session->loop, &live->look, LOOK_MS, look);
+}
+
+static void run(struct live *live)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    AUTO(mem) char *url = page_server_url(live->server);
+    AUTO(mem) char *line = mem_printf("%s\n", url);
+
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        loop_on_signal(live->session->loop, signals[i], on_signal, live);
+    start_watches(live);
+    if (print_out(line, strlen(line)))
+        loop_run(live->session->loop);
+    else
+        live->status = STATUS_FAILED;
+    mem_free_secret(TAKE(line));
+    mem_free_secret(TAKE(url));
+    page_server_free(live->server, live->code);
+    loop_timer_stop(&live->look);
+    if (live->check)
+        kube_cancel(live->check);
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        watch_free(live->watches[i].watch);
+        frame_drop(live->watches[i].forbidden);
+    }
+    mem_free(live->trouble);
+}
+
+int ui_verb(struct session *session)
+{
+    struct options options = *session->options; /* that log_stream.c reads */
+    struct live live = {.session = session, .code = WEBSOCKET_GOING_AWAY};
+    struct err err = {0};
+
+    options.follow = true;
+    options.tail = TAIL_LINES;
+    session->options = &options;
+    if (!choose_namespace(&live, &err))
+        return session_complain(session, &err);
+    live.server = page_server_new(session->loop,
+                                  &(struct page_server_options){.ip = page_addresses[options.address],
+                                                                .port = (uint16_t)options.port,
+                                                                .assets = page_assets,
+                                                                .on_open = on_open,
+                                                                .on_message = on_message,
+                                                                .on_close = on_close,
+                                                                .ctx = &live},
+                                  &err);
+    if (!live.server) {
+        complain("%s; choose another --port", err.msg);
+        return STATUS_FAILED;
+    }
+    run(&live);
+    return live.status;
+}

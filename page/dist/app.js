@@ -1,0 +1,2 @@
+const socket = new WebSocket(`ws://${location.host}/live`);
+socket.onmessage = (message) => (document.querySelector("pre").textContent += `${message.data}\n`);
