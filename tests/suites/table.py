@@ -82,6 +82,7 @@ SUITES = [
            Ctest("tsan", "threads")), 9, "programs"),
     Suite("local", "ipu-run: jobs without a cluster, with processes, mpirun and namespaces", (Pytest(("local",), "release"),), 2, "programs"),
     Suite("python", "the Python package ipu_jobs with a scripted API server and ipu-run, TorchX, wheels", (Pytest(("python",), "release"),), 3, "programs"),
+    Suite("page", "the live page in Chromium: views, reconnection, accessibility, text that is only text, its build", (Pytest(("page",)),), 1, "programs"),
     Suite("forecast", "the queue's engine against a brute-force oracle and AccaSim, through whole days, and its benchmark",
           (Pytest(("forecast",), "release"),), 3, "programs"),
     Suite("component", "the sanitized operator against a real API server", (Pytest(("component",), "asan", workers=4),), 17, "API server"),

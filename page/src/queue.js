@@ -1,0 +1,42 @@
+// Who waits for IPUs, in which order, and when they may start. Pure.
+
+import { instant } from "./text.js";
+
+/* When it starts: {from, likely, to}, in milliseconds; `to` is undefined if nobody knows the end. */
+export function bandOf(job) {
+    const { earliest, expected, latest } = job.status?.forecast ?? {};
+    const from = instant(earliest), likely = instant(expected), to = instant(latest);
+    return from === undefined && likely === undefined ? null : { from: from ?? likely, likely, to };
+}
+
+function isWaiting(job) {
+    const status = job.status?.launcherStatus;
+    return !job.metadata?.deletionTimestamp && (status === "Pending" || (Boolean(job.status?.queue) && ["Starting", "Running", "Restarting"].includes(status)));
+}
+
+/* [{controller, rows: [{key, job, position, band}]}], by controller and place; behind the places the oldest first. */
+export function queuesOf(jobs) {
+    const queues = new Map();
+    for (const [key, job] of jobs) {
+        if (!isWaiting(job)) continue;
+        const controller = job.status.queue?.controller ?? "";
+        if (!queues.has(controller)) queues.set(controller, []);
+        queues.get(controller).push({ key, job, position: job.status.forecast?.position ?? job.status.queue?.position, band: bandOf(job) });
+    }
+    const age = ({ job }) => job.metadata?.creationTimestamp ?? "";
+    for (const rows of queues.values()) rows.sort((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || (age(a) < age(b) ? -1 : 1));
+    return [...queues].map(([controller, rows]) => ({ controller, rows })).sort((a, b) => (a.controller < b.controller ? -1 : 1));
+}
+
+const STEPS_MIN = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 2880, 10080];
+const TICKS = 5, LONGEST_MS = 28 * 86400e3;
+
+/* The time axis that the bands of these rows share, from now on: {from, to, ticks}. */
+export function axisOf(rows, now) {
+    const ends = rows.flatMap(({ band }) => band ? [band.to ?? band.likely ?? band.from] : []);
+    const span = Math.min(1.05 * Math.max(10 * 60e3, ...ends.map((end) => end - now)), LONGEST_MS);
+    const step = (STEPS_MIN.find((minutes) => span / (minutes * 60e3) <= TICKS) ?? STEPS_MIN.at(-1)) * 60e3;
+    const offset = new Date(now).getTimezoneOffset() * 60e3, ticks = []; // so that days begin at midnight
+    for (let time = Math.ceil((now - offset) / step) * step + offset; time <= now + span; time += step) ticks.push(time);
+    return { from: now, to: now + span, ticks };
+}
