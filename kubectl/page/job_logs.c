@@ -14,7 +14,7 @@ enum { ORDER_MS = 200 }; /* lines of several ranks that arrive within this time 
 
 struct job_logs {
     struct job_logs_options options;
-    char *ns, *job, *key;
+    char *ns, *key;
     struct session *session;
     struct log_streams common;
     struct log_merge merge;
@@ -29,22 +29,12 @@ struct job_logs {
 
 /* ---- messages ---- */
 
-/* "worker-3" of "digits-worker-3". */
-static const char *rank_of(const struct job_logs *logs, const struct log_source *source)
-{
-    size_t len = strlen(logs->job);
-
-    return str_has_prefix(source->pod, logs->job) && source->pod[len] == '-' ? source->pod + len + 1
-                                                                             : source->pod;
-}
-
 static void send_lines(struct job_logs *logs)
 {
     if (logs->lines)
         logs->options.on_lines(
             logs->options.ctx,
-            feed_log(logs->key, rank_of(logs, logs->source), logs->source->attempt, TAKE(logs->lines)),
-            logs->count);
+            feed_log(logs->key, logs->source->rank, logs->source->attempt, TAKE(logs->lines)), logs->count);
     logs->count = 0;
 }
 
@@ -158,7 +148,6 @@ struct job_logs *job_logs_new(struct session *session, const struct job_logs_opt
     logs->options = *options;
     logs->session = session;
     logs->ns = mem_strdup(options->ns);
-    logs->job = mem_strdup(options->job);
     logs->key = mem_printf("%s/%s", options->ns, options->job);
     logs->common = (struct log_streams){.session = session,
                                         .ns = logs->ns,
@@ -190,7 +179,6 @@ void job_logs_free(struct job_logs *logs)
     }
     log_merge_release(&logs->merge);
     mem_free(logs->ns);
-    mem_free(logs->job);
     mem_free(logs->key);
     mem_free(logs);
 }

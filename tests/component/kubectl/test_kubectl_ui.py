@@ -227,7 +227,7 @@ def test_logs_are_merged_and_made_visible(api, serve):
         [message] = live.until(lambda message: message["type"] == "log")
         assert message["job"] == "ml/digits" and message["attempt"] == 2
         lines += [(message["rank"], line) for line in message["lines"]]
-    assert sorted(lines) == sorted([("worker-0", "first \\x1b[31mred\\xff\\x00"), ("worker-1", "second"), ("worker-0", "<script>")])
+    assert sorted(lines) == sorted([("0.0", "first \\x1b[31mred\\xff\\x00"), ("0.1", "second"), ("0.0", "<script>")])
     asked = [query for path, query in api.asked if path.endswith("/log")]
     assert all(query["follow"] == "true" and query["tailLines"] == "500" for query in asked) and len(asked) == 2
     live.send({"type": "logs", "job": None})
