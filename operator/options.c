@@ -129,7 +129,7 @@ static const struct opt ROWS[] = {
               "Waiting jobs of a V-IPU controller for which a block of IPUs is kept free", .fallback = "1",
               .min = 1, .max = FORECAST_DEPTH_MAX),
     OPT_VALUE("queue-close-after-seconds", OPT_U32, AT(close_after_s), "SECONDS",
-              "Seconds after which no other job starts in a kept block of which nobody knows when it is free",
+              "Seconds after which no other job starts in a kept block if it is not known when that is free",
               .fallback = "259200", .min = 0, .max = INT32_MAX),
     OPT_VALUE("queue-max-slide-seconds", OPT_U32, AT(max_slide_s), "SECONDS",
               "Seconds after the promised start of a job after which no other job starts in its block",

@@ -20,9 +20,11 @@ struct claims_holder {
     const char *stuck; /* why its pods cannot start, of reasons.h; NULL: they can */
 };
 
-/* A partition of a job, as its controller lists it. Borrowed. */
+/* A partition of a job. Borrowed. */
 struct claims_running {
-    const struct vipu_partition *partition;
+    const struct vipu_partition *partition; /* as listed; NULL: it is being created... */
+    struct vipu_pool_part place;            /* ...here */
+    uint32_t size;
     const char *job, *uid; /* as of a claim */
     uint32_t instance;
     int32_t priority;

@@ -118,7 +118,7 @@ static struct forecast_running running_of(struct claims_plan_memory *m, size_t c
                                      .instance = from->instance,
                                      .ns = namespace_number(m, from->job),
                                      .controller = (uint32_t)controller,
-                                     .size = from->partition->size,
+                                     .size = from->size,
                                      .priority = from->priority,
                                      .start_s = from->start_s,
                                      .end_s = from->end_s,
@@ -137,9 +137,11 @@ static bool is_within(const uint64_t *used, const struct vipu_pool_part *part)
 static void add_parts(struct claims_plan_memory *m, const struct claims_controller *c, size_t controller,
                       const struct claims_running *running, uint64_t *used)
 {
-    AUTO(mem) struct vipu_pool_part *parts = mem_alloc((running->partition->size + 1) * sizeof(*parts));
-    size_t count = vipu_pool_parts(c->pool, running->partition, parts);
+    AUTO(mem) struct vipu_pool_part *parts = mem_alloc((running->size + 1) * sizeof(*parts));
+    size_t count = running->partition ? vipu_pool_parts(c->pool, running->partition, parts) : 1;
 
+    if (!running->partition)
+        parts[0] = running->place;
     for (size_t i = 0; i < count; i++) {
         struct forecast_running it = running_of(m, controller, running);
 

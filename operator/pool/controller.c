@@ -163,13 +163,13 @@ static void check_security(struct controller *c)
     (void)vipu_get_partition_status(c->stranger, STRANGERS_PARTITION, 0, on_stranger_answered, c);
 }
 
-/* A place may be refused because one of its IPUs has failed, but not one after the other. */
-#define REFUSED_PLACES_MAX 3
+/* A place may be rejected because one of its IPUs has failed, but not one after the other. */
+#define REJECTED_PLACES_MAX 3
 
-void controller_note_placed(struct controller *c, bool is_there, bool was_refused)
+void controller_note_placed(struct controller *c, bool is_there, bool was_rejected)
 {
-    c->refused_places = was_refused ? c->refused_places + 1 : 0;
-    if (is_there || c->public.chooses || (was_refused && c->refused_places < REFUSED_PLACES_MAX))
+    c->rejected_places = was_rejected ? c->rejected_places + 1 : 0;
+    if (is_there || c->public.chooses || (was_rejected && c->rejected_places < REJECTED_PLACES_MAX))
         return;
     c->public.chooses = true;
     log_warn("V-IPU controller chooses the IPUs of partitions by itself: its queue has strict order",

@@ -144,7 +144,7 @@ static void check_place(const struct partition_tracker *tracker, const struct vi
     AUTO(mem) struct vipu_pool_part *parts = mem_alloc((listed->size + 1) * sizeof(*parts));
     struct vipu_pool_part place;
 
-    if (!tracker->has_sent_place && !tracker->is_place_refused)
+    if (!tracker->has_sent_place && !tracker->is_place_rejected)
         return;
     view = vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
     if (vipu_pool_part_of(&view, tracker->place, listed->size, &place) &&
@@ -152,7 +152,7 @@ static void check_place(const struct partition_tracker *tracker, const struct vi
         parts[0].domain_count == place.domain_count && parts[0].ipus == place.ipus)
         controller_note_placed(c, true, false);
     else if (view.placed)
-        controller_note_placed(c, false, tracker->is_place_refused);
+        controller_note_placed(c, false, tracker->is_place_rejected);
 }
 
 static void apply_listed(struct partition_tracker *tracker, const struct vipu_partition *listed)
@@ -231,12 +231,13 @@ static void end_write(struct partition_tracker *tracker)
     report_partition(tracker);
 }
 
-/* A place that is in use although a newer list does not show that is of somebody whose partitions are hidden.
+/* A place that is in use although a newer list does not show that is of another owner whose partitions are
+ * hidden.
  */
 static void note_busy(struct partition_tracker *tracker)
 {
     tracker->view.rejection = PARTITION_REJECTED_CAPACITY;
-    tracker->is_place_refused = tracker->is_place_refused || tracker->was_place_busy;
+    tracker->is_place_rejected = tracker->is_place_rejected || tracker->was_place_busy;
     tracker->was_place_busy = tracker->has_sent_place;
 }
 
@@ -262,7 +263,7 @@ static void on_created(void *ctx, const struct vipu_result *result, const char *
         else if (result->sent && result->err.kind == ERR_BUSY)
             note_busy(tracker);
         else if (result->sent && result->err.kind == ERR_INVALID && tracker->has_sent_place)
-            tracker->is_place_refused = true; /* some of its IPUs may have failed: it is asked for without */
+            tracker->is_place_rejected = true; /* some of its IPUs may have failed: it is asked for without */
         else if (result->sent &&
                  result->err.kind != ERR_DENIED) /* an admin mends that: it is asked for again */
             tracker->view.rejection = PARTITION_REJECTED_INVALID;
@@ -443,7 +444,7 @@ static bool list_place(const struct partition_tracker *tracker, struct vipu_requ
     AUTO(vipu_pool_view) struct vipu_pool_view view = {0};
     struct vipu_pool_part part;
 
-    if (!tracker->place || tracker->is_place_refused || c->public.chooses)
+    if (!tracker->place || tracker->is_place_rejected || c->public.chooses)
         return false;
     view = vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
     if (!vipu_pool_part_of(&view, tracker->place, requirements->size, &part))

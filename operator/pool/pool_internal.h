@@ -27,10 +27,10 @@ struct controller {
     int64_t next_poll_ms;
     unsigned failures;
     struct controller_secret controller_secret;
-    int64_t secret_read_ms;  /* when its files were read last; 0: never */
-    bool has_credentials;    /* the client has it */
-    uint64_t fingerprint;    /* of the last list, to see that something changed */
-    unsigned refused_places; /* in a row, of partitions that were then created elsewhere */
+    int64_t secret_read_ms;   /* when its files were read last; 0: never */
+    bool has_credentials;     /* the client has it */
+    uint64_t fingerprint;     /* of the last list, to see that something changed */
+    unsigned rejected_places; /* in a row, of partitions that were then created elsewhere */
 };
 
 struct partition_tracker {
@@ -40,10 +40,10 @@ struct partition_tracker {
     char *trouble;
     char *place; /* NULL: the controller chooses */
     uint32_t size;
-    bool has_sent_place;   /* with the latest create */
-    bool was_place_busy;   /* when it was sent first */
-    bool was_seen;         /* a list has shown it */
-    bool is_place_refused; /* it has not taken effect, and the controller chooses */
+    bool has_sent_place;    /* with the latest create */
+    bool was_place_busy;    /* when it was sent first */
+    bool was_seen;          /* a list has shown it */
+    bool is_place_rejected; /* it has not taken effect, and the controller chooses */
     bool reserves, is_ours_fresh, started;
     enum await await;
     int64_t await_until_ms;
@@ -74,8 +74,8 @@ void controller_start(struct pool *pool, struct controller *c, const struct vipu
 void controller_stop(struct controller *c);
 int64_t controller_now_ms(const struct controller *c);
 /* A partition that was to have a certain place was created there, or elsewhere: by the controller's own
- * choice, or because it had refused the place. */
-void controller_note_placed(struct controller *c, bool is_there, bool was_refused);
+ * choice, or because it had rejected the place. */
+void controller_note_placed(struct controller *c, bool is_there, bool was_rejected);
 void controller_count(struct controller *c, enum pool_call call, const struct vipu_result *result);
 void controller_poll_soon(struct controller *c); /* something was sent: list soon, and often for a while */
 void controller_poll_within(struct controller *c, int64_t ms);

@@ -245,30 +245,47 @@ static int64_t end_of(const struct job_cache *cache, const struct record *record
     return record->releasing && end_s > now_s + REMOVED_WITHIN_S ? now_s + REMOVED_WITHIN_S : end_s;
 }
 
-/* The listed partitions of jobs; of others nothing is known but their IPUs. */
+static void add_running(struct controller_state *detail, struct claims_running running)
+{
+    detail->running = mem_grow(detail->running, detail->running_count + 1, sizeof(*detail->running));
+    detail->running[detail->running_count++] = running;
+}
+
+/* Of a record; `listed` NULL: it is being created, at its place. */
+static void add_recorded(const struct reconciler *r, const struct record *record,
+                         const struct vipu_partition *listed, struct controller_state *detail)
+{
+    const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
+    struct claims_running running = {.partition = listed,
+                                     .size = listed ? listed->size : record->size,
+                                     .job = record->job_key,
+                                     .uid = record->job_uid,
+                                     .instance = record->instance,
+                                     .start_s = record->created_s};
+
+    if (!cache || record_is_ownerless(record) || record->spent_s)
+        return;
+    if (!listed &&
+        !(record->place && vipu_pool_part_of(&detail->room, record->place, record->size, &running.place)))
+        return;
+    running.priority = cache->priority;
+    running.end_s = end_of(cache, record, loop_unix_micros() / 1000000);
+    add_running(detail, running);
+}
+
+/* The partitions of jobs; of others nothing is known but their IPUs. */
 static void find_running(const struct reconciler *r, const struct pool_controller *c,
                          struct controller_state *detail)
 {
-    int64_t now_s = loop_unix_micros() / 1000000;
-
-    detail->running = mem_alloc((c->listed->count + 1) * sizeof(*detail->running));
     for (size_t i = 0; i < c->listed->count; i++) {
-        const struct vipu_partition *partition = &c->listed->items[i];
-        const struct record *record = reconciler_record(r, partition->id);
-        const struct job_cache *cache = record ? map_get(&r->job_caches, record->job_uid) : NULL;
+        const struct record *record = reconciler_record(r, c->listed->items[i].id);
 
-        if (!cache || record_is_ownerless(record) || record->spent_s ||
-            !str_eq(record->controller, c->config->name))
-            continue;
-        detail->running[detail->running_count++] =
-            (struct claims_running){.partition = partition,
-                                    .job = record->job_key,
-                                    .uid = record->job_uid,
-                                    .instance = record->instance,
-                                    .priority = cache->priority,
-                                    .start_s = record->created_s,
-                                    .end_s = end_of(cache, record, now_s)};
+        if (record && str_eq(record->controller, c->config->name))
+            add_recorded(r, record, &c->listed->items[i], detail);
     }
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i))
+        if (is_unlisted(r, c->config->name, i->view))
+            add_recorded(r, i->view, NULL, detail);
 }
 
 static void read_controller(const struct reconciler *r, size_t i, struct controller_states *all)
@@ -295,8 +312,6 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
         .pool = &detail->room,
         .policy = c->chooses ? FORECAST_STRICT : r->options.queue_policy,
         .unlisted = c->total_ipus ? 0 : count_unlisted(r, config->name),
-        .running = detail->running,
-        .running_count = detail->running_count,
         .stuck = &detail->offers.partitions,
         .stuck_leaving = detail->offers.leaving,
         .stuck_wanted = detail->offers.wanted,
@@ -307,16 +322,31 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
 static void take_recorded_grants(const struct reconciler *r, const struct job_cache *cache,
                                  struct controller_states *all)
 {
+    int64_t now_s = loop_unix_micros() / 1000000;
+
     for (size_t i = 0; i < cache->claims.grant_count; i++) {
         const struct grant_cache *grant = &cache->claims.grants[i];
-        int index = grant_is_being_recorded(r, grant) ? pool_find(r->pool, grant->controller) : -1;
+        bool is_unseen = grant->record && grant->controller && !reconciler_record(r, grant->record);
+        int index = is_unseen ? pool_find(r->pool, grant->controller) : -1;
         struct vipu_pool_view *room = index < 0 ? NULL : &all->details[index].room;
         struct vipu_pool_part part;
+        bool has_place =
+            room && grant->place && vipu_pool_part_of(room, grant->place, cache->ipus_per_instance, &part);
 
-        if (room &&
-            !(grant->place && vipu_pool_part_of(room, grant->place, cache->ipus_per_instance, &part) &&
-              vipu_pool_take(room, &part)))
+        if (room && grant_is_being_recorded(r, grant) && !(has_place && vipu_pool_take(room, &part))) {
             (void)vipu_pool_reserve(room, cache->ipus_per_instance);
+            continue;
+        }
+        if (!has_place)
+            continue;
+        add_running(&all->details[index], (struct claims_running){.place = part,
+                                                                  .size = cache->ipus_per_instance,
+                                                                  .job = cache->key,
+                                                                  .uid = cache->uid,
+                                                                  .instance = grant->instance,
+                                                                  .priority = cache->priority,
+                                                                  .start_s = now_s,
+                                                                  .end_s = job_cache_end_s(cache, now_s)});
     }
 }
 
@@ -331,6 +361,10 @@ static void controller_states_read(const struct reconciler *r, struct controller
         read_controller(r, i, all);
     for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &cache);)
         take_recorded_grants(r, cache, all);
+    for (size_t i = 0; i < all->count; i++) {
+        all->items[i].running = all->details[i].running;
+        all->items[i].running_count = all->details[i].running_count;
+    }
 }
 
 static void controller_states_release(struct controller_states *all)
@@ -577,7 +611,7 @@ void grants_refresh(struct reconciler *r)
         update_claim(r, &ipu_queue, i);
     for (size_t i = 0; i < ipu_queue.controller_states.count; i++)
         offers_note_wanted(r, &ipu_queue.controller_states.details[i].offers);
-    queue_plan_set(r, ipu_queue.plan);
+    queue_plan_set(&r->queue_plan, ipu_queue.plan);
     ipu_queue.plan = NULL;
     ipu_queue_release(&ipu_queue);
 }

@@ -148,6 +148,9 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;
+    r->queue_plan.loop = loop;
+    r->queue_plan.on_due = on_capacity_change;
+    r->queue_plan.ctx = r;
     r->queue = workqueue_new();
     r->history = history_new();
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,

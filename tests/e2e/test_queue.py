@@ -25,9 +25,9 @@ def test_the_second_job_waits_says_why_and_starts(stack, namespace, start):
     second.wait_for_state("Completed")
 
 
-def test_nothing_passes_the_head_of_the_queue(stack, namespace, start):
-    """A small job that would fit does not delay the large one that came before it."""
-    holder = start(job("holder", UNTIL_TOLD, ipus=32))
+def test_nothing_that_delays_the_head_of_the_queue_passes_it(stack, namespace, start):
+    """A small job that would fit, but may run for ever, does not delay the large one that came before it."""
+    holder = start(job("holder", UNTIL_TOLD, ipus=32, activeDeadlineSeconds=3600))
     holder.wait_for_state("Running")
     large = start(job("large", UNTIL_TOLD, ipus=64))
     large.wait_for_reason("InsufficientIPUs")

@@ -1,8 +1,6 @@
 #include "operator/reconcile/state/queue_plan.h"
 
 #include "base/core/mem.h"
-#include "operator/reconcile/state/reconciler_state.h"
-#include "operator/reconcile/state/schedule.h"
 
 #define SLICE_WORK 1000     /* microseconds of a usual processor */
 #define INTERVAL_MS 1000    /* between the begins of two forecasts */
@@ -10,56 +8,56 @@
 
 static void step(struct loop_timer *timer);
 
-static void begin(struct reconciler *r, struct claims_plan *plan)
+static void begin(struct queue_plan *mine, struct claims_plan *plan)
 {
-    r->queue_plan.ahead = plan;
-    r->queue_plan.is_behind = false;
-    r->queue_plan.next_ms = loop_now_ms(r->loop) + INTERVAL_MS;
-    loop_timer_start(r->loop, &r->queue_plan.slice, 0, step);
+    mine->ahead = plan;
+    mine->is_behind = false;
+    mine->next_ms = loop_now_ms(mine->loop) + INTERVAL_MS;
+    loop_timer_start(mine->loop, &mine->slice, 0, step);
 }
 
-/* The queue is looked at once more if what was seen meanwhile is not in the plan that is told. */
+/* The queue is checked once more if what was seen meanwhile is not in the plan that is told. */
 static void step(struct loop_timer *timer)
 {
     struct queue_plan *plan = CONTAINER_OF(timer, struct queue_plan, slice);
-    struct reconciler *r = CONTAINER_OF(plan, struct reconciler, queue_plan);
-    int64_t now = loop_now_ms(r->loop);
+    int64_t now = loop_now_ms(plan->loop);
 
     if (!plan->ahead) {
-        reconciler_claims_changed(r);
+        plan->on_due(plan->ctx);
         return;
     }
     if (!claims_plan_step(plan->ahead, SLICE_WORK)) {
-        loop_timer_start(r->loop, timer, 0, step);
+        loop_timer_start(plan->loop, timer, 0, step);
         return;
     }
     claims_plan_free(plan->told);
     plan->told = plan->ahead;
     plan->ahead = NULL;
     if (plan->is_behind)
-        loop_timer_start(r->loop, timer, plan->next_ms > now ? plan->next_ms - now : 0, step);
+        loop_timer_start(plan->loop, timer, plan->next_ms > now ? plan->next_ms - now : 0, step);
 }
 
 static void wake(struct loop_timer *timer)
 {
-    reconciler_claims_changed(CONTAINER_OF(timer, struct reconciler, queue_plan.wake));
+    struct queue_plan *plan = CONTAINER_OF(timer, struct queue_plan, wake);
+
+    plan->on_due(plan->ctx);
 }
 
-static void wake_when_due(struct reconciler *r, const struct claims_plan *plan)
+static void wake_when_due(struct queue_plan *mine, const struct claims_plan *plan)
 {
     int64_t wake_s = forecast_plan_of(plan->forecast)->next_wake_s;
     int64_t left_s = wake_s == FORECAST_UNKNOWN ? 0 : wake_s - plan->input.now_s;
 
     if (left_s > 0)
-        loop_timer_start(r->loop, &r->queue_plan.wake,
-                         left_s < WAKE_MAX_MS / 1000 ? left_s * 1000 : WAKE_MAX_MS, wake);
+        loop_timer_start(mine->loop, &mine->wake, left_s < WAKE_MAX_MS / 1000 ? left_s * 1000 : WAKE_MAX_MS,
+                         wake);
     else
-        loop_timer_stop(&r->queue_plan.wake);
+        loop_timer_stop(&mine->wake);
 }
 
-void queue_plan_set(struct reconciler *r, struct claims_plan *plan)
+void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan)
 {
-    struct queue_plan *mine = &r->queue_plan;
     const struct forecast_plan *made;
 
     if (!plan) {
@@ -70,15 +68,15 @@ void queue_plan_set(struct reconciler *r, struct claims_plan *plan)
     mem_free(mine->reserved);
     mine->reserved = mem_dup(made->reserved, made->reserved_count * sizeof(*made->reserved));
     mine->reserved_count = made->reserved_count;
-    wake_when_due(r, plan);
-    if (!mine->ahead && loop_now_ms(r->loop) >= mine->next_ms) {
-        begin(r, plan);
+    wake_when_due(mine, plan);
+    if (!mine->ahead && loop_now_ms(mine->loop) >= mine->next_ms) {
+        begin(mine, plan);
         return;
     }
     claims_plan_free(plan);
     mine->is_behind = true;
     if (!mine->ahead && !loop_timer_is_running(&mine->slice))
-        loop_timer_start(r->loop, &mine->slice, mine->next_ms - loop_now_ms(r->loop), step);
+        loop_timer_start(mine->loop, &mine->slice, mine->next_ms - loop_now_ms(mine->loop), step);
 }
 
 void queue_plan_release(struct queue_plan *plan)
@@ -88,7 +86,7 @@ void queue_plan_release(struct queue_plan *plan)
     claims_plan_free(plan->told);
     claims_plan_free(plan->ahead);
     mem_free(plan->reserved);
-    *plan = (struct queue_plan){0};
+    *plan = (struct queue_plan){.loop = plan->loop, .on_due = plan->on_due, .ctx = plan->ctx};
 }
 
 const struct forecast_verdict *queue_plan_expects(const struct queue_plan *plan, const char *uid)

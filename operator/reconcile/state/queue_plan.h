@@ -11,22 +11,23 @@
 #include "base/io/loop.h"
 #include "operator/pool/claims_plan.h"
 
-struct reconciler;
-struct job_cache;
-
 struct queue_plan {
+    struct loop *loop;
+    void (*on_due)(void *ctx); /* the queue is to be checked again */
+    void *ctx;
     struct claims_plan *told;  /* NULL: none is complete yet */
     struct claims_plan *ahead; /* the one whose expected starts are being computed; NULL: none */
-    bool is_behind;            /* the queue has been looked at since `ahead` was begun */
+    bool is_behind;            /* the queue has been checked since `ahead` was begun */
     int64_t next_ms;           /* no other one is begun before, on the loop's clock */
     struct forecast_reservation *reserved;
     size_t reserved_count;
     struct loop_timer slice, wake;
 };
 
-/* Takes the plan of a look at the queue, and looks again when time alone changes it. NULL: nobody waits. */
-void queue_plan_set(struct reconciler *r, struct claims_plan *plan);
-void queue_plan_release(struct queue_plan *plan);
+/* Takes the plan of a look at the queue, and has it checked again when time alone changes it. NULL: nobody
+ * waits. */
+void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan);
+void queue_plan_release(struct queue_plan *plan); /* drops what is planned */
 
 /* What is expected of the job's next instance; NULL: it does not wait in the plan that is told. Borrowed
  * until the loop's next turn. */

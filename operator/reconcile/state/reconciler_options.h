@@ -4,7 +4,7 @@
 #include "base/doc/openmetrics.h"
 #include "operator/api/job/queue_limits.h"
 #include "operator/api/pod/pod_spec.h"
-#include "operator/forecast/forecast.h"
+#include "operator/pool/claims.h"
 #include "operator/pool/config.h"
 #include "operator/reconcile/state/accounting.h"
 #include "operator/reconcile/state/phases.h"

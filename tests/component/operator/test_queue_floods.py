@@ -114,4 +114,4 @@ def test_a_job_that_may_not_wait_says_so_until_it_may(world, vipu):
     reported = late.wait("Pending", "QueueFull")["lastMessage"]
     assert f"namespace {world.ns} has 10 waiting instances, the limit" in reported
     waits.patch({"spec": {"jobInstances": 9}})
-    assert "9 instances ahead in the queue" in late.wait("Pending", "Queued")["lastMessage"]
+    assert "1 instance ahead in the queue" in late.wait("Pending", "Queued")["lastMessage"]

@@ -12,7 +12,7 @@ def waits(job):
 
 
 def test_nothing_passes_the_head(world, vipu):
-    operator = world.start_operator(vipu.address)
+    operator = world.start_operator(vipu.address, "--queue-policy", "strict")
     first = world.job("first", ipusPerJobInstance="32")
     pod = first.run_pods(1)["first-worker-0"]
     first.wait("Running")
@@ -52,6 +52,28 @@ def test_nothing_passes_the_head(world, vipu):
     assert list(vipu.partitions()) == [f"p-small-{world.ns}-0"]
 
 
+def test_who_ends_in_time_passes_the_head(world, vipu):
+    """On the IPUs that are kept for the head, which starts when the deadline of the first job is over."""
+    world.start_operator(vipu.address)
+    first = world.job("first", ipusPerJobInstance="32", activeDeadlineSeconds=3600)
+    pod = first.run_pods(1)["first-worker-0"]
+    first.wait("Running")
+    head = world.job("head", ipusPerJobInstance="64")
+    head.wait("Pending", "InsufficientIPUs")
+    world.cluster.next_second()
+    unlimited = world.job("unlimited")
+    unlimited.wait("Pending", "Queued")
+    short = world.job("short", activeDeadlineSeconds=600)
+    passed = short.run_pods(1)["short-worker-0"]
+    short.wait("Running")
+    assert unlimited.status["launcherStatus"] == "Pending"
+    for ended in (pod, passed):
+        world.kubelet.succeed(ended)
+    head.run_pods(1)
+    head.wait("Running")
+    assert not unlimited.pods()
+
+
 def test_a_job_whose_template_is_being_checked_keeps_its_place_in_the_queue(world, vipu):
     """On the page alone: the job itself gives no reason before there is an answer."""
     proxy, may_answer = world.make_api_proxy(), threading.Event()
@@ -88,7 +110,7 @@ def test_no_job_waits_when_all_fit(world, vipu):
 
 
 def test_a_head_that_gives_up_makes_way(world, vipu):
-    world.start_operator(vipu.address)
+    world.start_operator(vipu.address, "--queue-policy", "strict")
     first = world.job("first", ipusPerJobInstance="32")
     first.wait_pods(1)
     head = world.job("head", ipusPerJobInstance="64")

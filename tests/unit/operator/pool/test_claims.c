@@ -891,7 +891,7 @@ static void machine_set_up(struct machine *m)
     for (size_t i = 0; i < 48; i++)
         m->listed.items[1].ipus[i].domain_topology_id = 1;
     m->running = (struct claims_running){
-        .partition = &m->listed.items[0], .job = "ns/runs", .uid = "runs", .end_s = 1000};
+        .partition = &m->listed.items[0], .size = 32, .job = "ns/runs", .uid = "runs", .end_s = 1000};
     s->pools[0] = vipu_pool_view_of(&m->listed.list, (struct vipu_pool_shape){.total_ipus = 128});
     s->controllers[s->controller_count++] = (struct claims_controller){.name = "a:1",
                                                                        .is_known = true,
