@@ -32,7 +32,8 @@ struct node *node_parse(const cJSON *object)
 
     node->name = mem_strdup(name);
     node->boot_id = mem_strdup(json_str(object, "status/nodeInfo/bootID", ""));
-    parse_i64(json_str(object, "metadata/resourceVersion", ""), 0, INT64_MAX, &node->boot_version);
+    parse_i64(json_str(object, "metadata/resourceVersion", ""), 0, INT64_MAX, &node->version);
+    node->boot_version = node->version;
     node->out_of_service = has_taint(object, "node.kubernetes.io/out-of-service");
     node->ready = is_ready(object);
     node->labels = labels ? json_dup(labels) : json_object();

@@ -9,6 +9,7 @@
 
 struct node {
     char *name;
+    int64_t version;      /* resource version; 0: not a number */
     char *boot_id;        /* changes with every boot */
     int64_t boot_version; /* the node's resource version when this boot was first seen; 0: not a number */
     bool out_of_service;  /* taint node.kubernetes.io/out-of-service: an admin confirms that it is down */

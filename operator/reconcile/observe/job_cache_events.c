@@ -15,6 +15,8 @@ static void note_present(struct reconciler *r, const struct pod *pod, struct job
     }
     worker->state = WORKER_PRESENT;
     worker->revision = pod->revision;
+    if (pod->node && !worker->bound_version)
+        parse_i64(pod->resource_version, 0, INT64_MAX, &worker->bound_version);
     /* A waiting pod may be started by the next boot of its node. */
     if (pod->node && pod->phase != POD_PENDING && !worker->has_started) {
         worker->has_started = true;

@@ -20,6 +20,7 @@ struct worker_cache {
     bool is_ending, has_started, has_begun;
     uint64_t boot;           /* boot id of its node when the pod was first seen started there; 0: unknown */
     int64_t started_version; /* the pod's resource version then; 0: not a number */
+    int64_t bound_version;   /* likewise when it was first seen on its node */
     char *pod, *node;        /* once it is gone; until then the pod's view has them */
     uint64_t revision;
     const char *disruption; /* why it was being evicted or deleted when last seen, or NULL */

@@ -23,6 +23,7 @@ TEST(a_node_is_what_pods_need_to_know_of_it)
 
     CHECK_STR_EQ(node->name, "poplar1");
     CHECK_STR_EQ(node->boot_id, "b1");
+    CHECK_INT_EQ(node->version, 70);
     CHECK_INT_EQ(node->boot_version, 70);
     CHECK(node->ready);
     CHECK(!node->out_of_service);
