@@ -72,16 +72,13 @@ static void read_controller(const struct reconciler *r, size_t index, struct met
     vipu_pool_view_release(&room);
 }
 
-/* Of a namespace, or of those beyond the limit. */
 static struct metrics_namespace *namespace_of(struct metrics_snapshot *ret, struct map *by_name,
                                               const char *name)
 {
-    struct metrics_namespace *ns = map_get(by_name, name);
+    struct metrics_namespace *ns;
 
-    if (!ns && ret->namespace_count >= ACCOUNTING_NAMESPACES_MAX) {
-        name = ACCOUNTING_OTHERS;
-        ns = map_get(by_name, name);
-    }
+    name = accounting_name(by_name, name);
+    ns = map_get(by_name, name);
     if (!ns) {
         ns = &ret->namespaces[ret->namespace_count++];
         ns->name = name;

@@ -3,17 +3,19 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/decide/model/verdict.h"
 
+const char *accounting_name(const struct map *by_name, const char *ns)
+{
+    return by_name->count < ACCOUNTING_NAMESPACES_MAX || map_get(by_name, ns) ? ns : ACCOUNTING_OTHERS;
+}
+
 static struct account *account_of(struct accounting *accounting, const char *ns)
 {
-    struct account *account = map_get(&accounting->accounts, ns);
+    const char *name = accounting_name(&accounting->accounts, ns);
+    struct account *account = map_get(&accounting->accounts, name);
 
-    if (!account && accounting->accounts.count >= ACCOUNTING_NAMESPACES_MAX) {
-        ns = ACCOUNTING_OTHERS;
-        account = map_get(&accounting->accounts, ns);
-    }
     if (!account) {
         account = NEW(struct account);
-        map_set(&accounting->accounts, ns, account);
+        map_set(&accounting->accounts, name, account);
     }
     return account;
 }

@@ -28,6 +28,9 @@ struct accounting {
     uint64_t *restarts; /* of instances, likewise */
 };
 
+/* The key of a namespace in a map that counts by namespace: its own, or that of the others behind the limit.
+ */
+const char *accounting_name(const struct map *by_name, const char *ns);
 /* A change of a record; NULL: there is none. */
 void accounting_note_record(struct accounting *accounting, const struct record *old, const struct record *new,
                             int64_t now_ms);
