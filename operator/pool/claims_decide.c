@@ -344,7 +344,8 @@ struct claims_plan *claims_decide(const struct claims_view *view, struct claim *
         plan = claims_plan_new(view, claims, count, is_excess);
         start_claims(view, claims, count, plan, counters, started, ret_grants);
     }
-    qsort(ret_grants->items, ret_grants->count, sizeof(*ret_grants->items), compare_grants);
+    if (ret_grants->count > 1)
+        qsort(ret_grants->items, ret_grants->count, sizeof(*ret_grants->items), compare_grants);
     explain_waits(view, claims, count, plan, counters, started, is_excess, verdicts);
     close_counters(view, counters);
     return plan;
