@@ -946,6 +946,33 @@ TEST(no_block_is_kept_in_a_cordoned_domain_if_there_is_another)
     CHECK_INT_EQ(plan_of(&m)->reserved[0].start_s, FORECAST_UNKNOWN);
 }
 
+/* Nobody knows when an admin ends a cordon: what would start there has no expected start. */
+TEST(expected_starts_leave_cordoned_ipus_out)
+{
+    static const struct {
+        bool is_cordoned;
+        int64_t large_s;
+    } rows[] = {{false, 1000}, {true, FORECAST_UNKNOWN}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(machine) struct machine m = {0};
+        struct vipu_pool_domain first;
+
+        machine_set_up(&m);
+        CHECK(vipu_pool_next_domain(&m.scene.pools[0], &(size_t){0}, &first));
+        if (row->is_cordoned)
+            vipu_pool_cordon_domain(&m.scene.pools[0], &first);
+        add_claim(&m.scene, "ns/large", 1, 64);
+        add_claim(&m.scene, "ns/small", 2, 16);
+        decide(&m.scene);
+        while (!claims_plan_step(m.scene.plan, 1000))
+            ;
+        CHECK_INT_EQ(plan_of(&m)->verdicts[claims_plan_find(m.scene.plan, "ns/large")].p90_s, row->large_s);
+        check_granted(&m.scene, "ns/small", 0);
+        CHECK_INT_EQ(m.scene.grants.items[0].block.domain, 1);
+    }
+}
+
 TEST(expected_starts_are_found_by_job)
 {
     AUTO(machine) struct machine m = {0};
