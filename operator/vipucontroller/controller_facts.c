@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/pool/claims.h"
 #include "operator/reconcile/state/partitions.h"
 
 static struct controller_partition read_partition(const struct reconciler *r, const char *controller,
@@ -12,11 +13,32 @@ static struct controller_partition read_partition(const struct reconciler *r, co
     const struct record *record = reconciler_record(r, listed->id);
     bool is_ours = record && !record->spent_s && str_eq(record->controller, controller);
     bool has_job = is_ours && !record_is_ownerless(record);
+    const struct job_cache *cache = has_job ? map_get(&r->job_caches, record->job_uid) : NULL;
 
     return (struct controller_partition){.listed = listed,
                                          .is_ours = is_ours,
                                          .job_ns = has_job ? record->job_ns : NULL,
-                                         .job_key = has_job ? record->job_key : NULL};
+                                         .job_key = has_job ? record->job_key : NULL,
+                                         .until_s = cache ? job_cache_end_s(cache, record->created_s)
+                                                          : FORECAST_UNKNOWN};
+}
+
+/* One that several controllers could serve waits for each of them. */
+static uint32_t count_waiting(const struct reconciler *r, size_t index, const struct vipu_pool_view *pool)
+{
+    const struct claims_controller controller = {.is_known = pool_controller(r->pool, index)->is_known,
+                                                 .pool = pool};
+    uint32_t count = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
+        const struct job_cache *cache = value;
+        const struct claim claim = {.size = cache->ipus_per_instance, .eligible = cache->eligible};
+
+        if (claim_is_eligible(&claim, index) && claim_could_use(&claim, &controller))
+            count += (uint32_t)cache->claims.count;
+    }
+    return count;
 }
 
 /* A list in another order is no change. */
@@ -43,6 +65,7 @@ void controller_report_read(const struct reconciler *r, size_t index, struct con
         .listed_unix_s = c->listed_unix_s,
         .cordon = &c->cordon,
         .pool = &ret->pool,
+        .waiting = count_waiting(r, index, &ret->pool),
         .partitions = partitions,
         .partition_count = c->listed->count,
     };

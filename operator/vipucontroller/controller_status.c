@@ -7,6 +7,15 @@
 
 const char *const CONTROLLER_VISIBILITIES[] = {"names", "namespaces", "sizes", NULL};
 
+/* Nothing is put if nobody knows. */
+static void put_until(cJSON *object, int64_t until_s)
+{
+    char text[TIMEFMT_RFC3339_SIZE];
+
+    if (until_s != FORECAST_UNKNOWN)
+        json_put_str(object, "until", timefmt_rfc3339(until_s, text));
+}
+
 /* ---- conditions ---- */
 
 struct condition {
@@ -179,6 +188,7 @@ static void put_partition(cJSON *item, const struct controller_partition *partit
     json_put_bool(item, "ours", partition->is_ours);
     json_put_str(item, "job", visibility == CONTROLLER_NAMES ? partition->job_key : NULL);
     json_put_str(item, "namespace", visibility == CONTROLLER_SIZES ? NULL : partition->job_ns);
+    put_until(item, partition->until_s);
     put_places(item, facts->pool, partition->listed);
 }
 
@@ -208,20 +218,45 @@ static bool uses_cordoned(const struct vipu_partition *partition, const struct v
     return false;
 }
 
-static void add_holder(cJSON *holders, struct strv *seen, const char *holder)
+/* Who still uses cordoned IPUs, and when the last of its partitions ends. */
+struct holder {
+    const char *name;
+    int64_t until_s;
+};
+
+static void add_holder(struct holder *holders, size_t *count, const char *name, int64_t until_s)
 {
-    if (!holder || seen->count >= CONTROLLER_HOLDERS_MAX || strv_has(seen, holder))
+    size_t i = 0;
+
+    while (i < *count && !str_eq(holders[i].name, name))
+        i++;
+    if (!name || i == CONTROLLER_HOLDERS_MAX)
         return;
-    strv_push(seen, holder);
-    json_push_str(holders, holder);
+    if (i == *count)
+        holders[(*count)++] = (struct holder){.name = name};
+    if (holders[i].until_s < until_s)
+        holders[i].until_s = until_s;
 }
 
-static void put_holders(cJSON *cordon, const struct controller_facts *facts,
-                        enum controller_visibility visibility)
+static void put_holders(cJSON *cordon, const struct holder *holders, size_t count)
 {
-    AUTO(strv) struct strv seen = {0};
+    cJSON *list = json_put_array(cordon, "holders");
+
+    for (size_t i = 0; i < count; i++) {
+        cJSON *item = json_push_take(list, json_object());
+
+        json_put_str(item, "name", holders[i].name);
+        put_until(item, holders[i].until_s);
+    }
+}
+
+static void put_drain(cJSON *cordon, const struct controller_facts *facts,
+                      enum controller_visibility visibility)
+{
+    struct holder holders[CONTROLLER_HOLDERS_MAX];
+    size_t holder_count = 0;
     uint32_t count = 0, ipus = 0;
-    cJSON *holders = visibility == CONTROLLER_SIZES ? NULL : json_put_array(cordon, "holders");
+    int64_t until_s = 0;
 
     for (size_t i = 0; i < facts->partition_count; i++) {
         const struct controller_partition *partition = &facts->partitions[i];
@@ -230,13 +265,19 @@ static void put_holders(cJSON *cordon, const struct controller_facts *facts,
             continue;
         count++;
         ipus += partition->listed->size;
-        if (holders)
-            add_holder(holders, &seen,
-                       visibility == CONTROLLER_NAMES ? partition->job_key : partition->job_ns);
+        if (until_s < partition->until_s)
+            until_s = partition->until_s;
+        add_holder(holders, &holder_count,
+                   visibility == CONTROLLER_NAMES ? partition->job_key : partition->job_ns,
+                   partition->until_s);
     }
     json_put_i64(cordon, "partitions", count);
     json_put_i64(cordon, "ipus", ipus);
     json_put_str(cordon, "state", count ? "Draining" : "Drained");
+    if (count)
+        put_until(cordon, until_s);
+    if (visibility != CONTROLLER_SIZES)
+        put_holders(cordon, holders, holder_count);
 }
 
 static void put_complaint(cJSON *cordon, const struct controller_facts *facts)
@@ -268,7 +309,7 @@ static void put_cordon(cJSON *status, const struct controller_facts *facts,
     cordon = json_put_object(status, "cordon");
     if (facts->cordon->domains.count)
         put_complaint(cordon, facts);
-    put_holders(cordon, facts, visibility);
+    put_drain(cordon, facts, visibility);
     if (facts->pool->is_cordoned)
         return;
     domains = json_put_array(cordon, "domains");
@@ -309,6 +350,7 @@ cJSON *controller_status(const struct controller_facts *facts, const struct cont
         json_put_str(status, "address", facts->address);
     put_answer_time(status, facts, before);
     put_cordon(status, facts, how->visibility);
+    json_put_i64(status, "waiting", facts->waiting);
     if (!facts->listed_unix_s)
         return status;
     put_ipus(status, facts);

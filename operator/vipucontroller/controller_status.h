@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/doc/json.h"
+#include "operator/forecast/forecast.h"
 #include "operator/pool/cordon.h"
 
 #define CONTROLLER_PARTITIONS_MAX 2000u
@@ -20,6 +21,7 @@ struct controller_partition {
     const struct vipu_partition *listed;
     bool is_ours;
     const char *job_ns, *job_key; /* NULL: no job has it, or has it any more */
+    int64_t until_s; /* must have released its IPUs by then; FORECAST_UNKNOWN: nothing ends it for sure */
 };
 
 /* Borrowed. All zero: the configuration has no such controller. */
@@ -31,6 +33,7 @@ struct controller_facts {
     int64_t listed_unix_s;
     const struct cordon *cordon;
     const struct vipu_pool_view *pool; /* with the cordon applied */
+    uint32_t waiting;                  /* instances that may get IPUs here */
     struct controller_partition *partitions;
     size_t partition_count;
 };

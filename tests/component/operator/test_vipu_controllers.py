@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from datetime import datetime, timedelta
 
 import pytest
 import yaml
@@ -67,9 +68,9 @@ def test_a_user_without_any_role_sees_free_ipus(world, server, cluster):
     def shown(*words):
         return subprocess.run([*kubectl, *words], capture_output=True, text=True, timeout=120)
     lines = shown("get", "vipu").stdout.splitlines()
-    assert lines[0].split() == ["NAME", "UP", "IPUS", "FREE", "LARGEST", "CORDON", "AGE"]
+    assert lines[0].split() == ["NAME", "UP", "IPUS", "FREE", "LARGEST", "WAITING", "CORDON", "AGE"]
     (row,) = [line.split() for line in lines if line.startswith(name_of(server))]
-    assert row[1:5] == ["True", "128", "108", "64"]
+    assert row[1:6] == ["True", "128", "108", "64", "0"]
     for words in (["annotate", "vipu", name_of(server), f"{CORDON}=true"], ["delete", "vipu", name_of(server)],
                   ["create", "-f", "-", "--dry-run=server"]):
         assert shown(*words).returncode != 0
@@ -130,15 +131,21 @@ def test_what_somebody_removes_or_changes_is_restored(world, server):
 
 def test_nothing_new_starts_on_a_cordoned_controller(world, server):
     start(world, server, "--vipu-controllers-visibility=names")
-    running = world.job("running")
+    running = world.job("running", activeDeadlineSeconds=3600)
     pod = running.run_pods(1)["running-worker-0"]
     running.wait("Running")
     annotate(world, server, "true")
-    cordon = wait_object(world, name_of(server), lambda status: "cordon" in status, "the cordon is reported")["status"]["cordon"]
-    assert cordon == {"state": "Draining", "partitions": 1, "ipus": 4, "holders": [f"{world.ns}/running"]}
-    waiting = world.job("waiting")
+    # The deadline, 30 s for the pods to end and a minute for the release.
+    end = datetime.fromisoformat(running.status["startTime"]) + timedelta(seconds=3600 + 30 + 60)
+    until_then = f"{end:%Y-%m-%dT%H:%M:%SZ}"
+    cordon = wait_object(world, name_of(server), lambda status: status.get("cordon", {}).get("until") == until_then,
+                         "the cordon is reported")["status"]["cordon"]
+    assert cordon == {"state": "Draining", "partitions": 1, "ipus": 4, "until": until_then,
+                      "holders": [{"name": f"{world.ns}/running", "until": until_then}]}
+    waiting = world.job("waiting", jobInstances=2)
     message = waiting.wait("Pending", "InsufficientIPUs")["lastMessage"]
-    assert "an admin has cordoned the controller for maintenance" in message and "running" not in message
+    assert "an admin has cordoned the controller for maintenance" in message and f"{world.ns}/running" not in message
+    wait_object(world, name_of(server), lambda status: status["waiting"] == 2, "the instances that wait are counted")
     # A new leader knows of it before it grants anything.
     world.operator.kill()
     world.restart_operator()
@@ -149,9 +156,9 @@ def test_nothing_new_starts_on_a_cordoned_controller(world, server):
     wait_object(world, name_of(server), lambda status: status["cordon"]["state"] == "Drained", "the controller is drained")
     assert waiting.records() == {} and server.partitions() == {}
     annotate(world, server, None)
-    waiting.run_pods(1)
+    waiting.run_pods(2)
     waiting.wait("Running")
-    wait_object(world, name_of(server), lambda status: "cordon" not in status, "the cordon is gone")
+    wait_object(world, name_of(server), lambda status: "cordon" not in status and status["waiting"] == 0, "the cordon is gone")
 
 
 def test_partitions_are_placed_beside_a_cordoned_domain(world, server):

@@ -1,5 +1,6 @@
 #include "operator/vipucontroller/controller_status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -33,8 +34,8 @@ static void scene_init(struct scene *s)
                                            .size = 1,
                                            .ready_state = VIPU_READY_ACTIVE,
                                            .ipus = &s->ipus[4]};
-    s->partitions[0] = (struct controller_partition){&s->listed[0], true, "ml", "ml/digits"};
-    s->partitions[1] = (struct controller_partition){.listed = &s->listed[1]};
+    s->partitions[0] = (struct controller_partition){&s->listed[0], true, "ml", "ml/digits", NOW_S + 60};
+    s->partitions[1] = (struct controller_partition){.listed = &s->listed[1], .until_s = FORECAST_UNKNOWN};
     s->pool = vipu_pool_view_of(&(const struct vipu_partitions){s->listed, 2},
                                 (struct vipu_pool_shape){.total_ipus = 64});
     s->facts = (struct controller_facts){.address = "vipu0:8090",
@@ -42,6 +43,7 @@ static void scene_init(struct scene *s)
                                          .listed_unix_s = NOW_S,
                                          .cordon = &s->cordon,
                                          .pool = &s->pool,
+                                         .waiting = 5,
                                          .partitions = s->partitions,
                                          .partition_count = 2};
 }
@@ -93,6 +95,9 @@ TEST_F(scene, s, numbers_places_and_health_are_reported)
     CHECK_STR_EQ(json_str(first, "id", ""), "p-digits-ml-0");
     CHECK_STR_EQ(json_str(first, "job", ""), "ml/digits");
     CHECK_STR_EQ(json_str(json_at(first, "places")->child, "ipus", ""), "000000000000000f");
+    CHECK_STR_EQ(json_str(first, "until", ""), "2025-11-23T11:31:00Z");
+    CHECK(!json_at(first->next, "until"));
+    CHECK_INT_EQ(json_i64(status, "waiting", -1), 5);
     CHECK_STR_EQ(condition(status, "Reachable", "status"), "True");
     CHECK_STR_EQ(condition(status, "Configured", "status"), "True");
     CHECK_STR_EQ(condition(status, "Healthy", "status"), "True");
@@ -187,11 +192,49 @@ TEST_F(scene, s, a_cordon_says_who_is_still_there)
     CHECK_STR_EQ(json_str(status, "cordon/state", ""), "Draining");
     CHECK_INT_EQ(json_i64(status, "cordon/partitions", -1), 2);
     CHECK_INT_EQ(json_i64(status, "cordon/ipus", -1), 5);
-    CHECK_STR_EQ(json_at(status, "cordon/holders")->child->valuestring, "ml/digits");
+    CHECK_STR_EQ(json_str(json_at(status, "cordon/holders")->child, "name", ""), "ml/digits");
     CHECK_STR_EQ(json_at(status, "cordon/domains")->child->valuestring, "ild0");
     CHECK(json_bool(json_at(status, "domains")->child, "cordoned", false));
     s->facts.partition_count = 0;
     CHECK_STR_EQ(json_str(next(s, NOW_S), "cordon/state", ""), "Drained");
+}
+
+/* A partition without a limit may stay forever; so may its job, and the whole. */
+TEST_F(scene, s, a_cordon_says_until_when_they_are_there)
+{
+    const cJSON *status;
+
+    cordon(s, "ild0");
+    status = next(s, NOW_S);
+    CHECK(!json_at(status, "cordon/until"));
+    CHECK_STR_EQ(json_str(json_at(status, "cordon/holders")->child, "until", ""), "2025-11-23T11:31:00Z");
+    s->partitions[1] = (struct controller_partition){&s->listed[1], true, "ml", "ml/digits", NOW_S + 120};
+    status = next(s, NOW_S);
+    CHECK_STR_EQ(json_str(status, "cordon/until", ""), "2025-11-23T11:32:00Z");
+    CHECK_STR_EQ(json_str(json_at(status, "cordon/holders")->child, "until", ""), "2025-11-23T11:32:00Z");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(status, "cordon/holders")), 1);
+    s->partitions[0].until_s = FORECAST_UNKNOWN;
+    status = next(s, NOW_S);
+    CHECK(!json_at(status, "cordon/until"));
+    CHECK(!json_at(json_at(status, "cordon/holders")->child, "until"));
+    s->facts.partition_count = 0;
+    CHECK(!json_at(next(s, NOW_S), "cordon/until"));
+}
+
+TEST_F(scene, s, many_holders_are_cut)
+{
+    AUTO(mem) struct controller_partition *many = mem_alloc(101 * sizeof(*many));
+    char names[101][16];
+
+    for (size_t i = 0; i < 101; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "ml/job%zu", i);
+        many[i] = (struct controller_partition){&s->listed[0], true, "ml", names[i], NOW_S};
+    }
+    s->facts.partitions = many;
+    s->facts.partition_count = 101;
+    cordon(s, "true");
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(next(s, NOW_S), "cordon/holders")), CONTROLLER_HOLDERS_MAX);
+    CHECK_INT_EQ(json_i64(s->status, "cordon/partitions", -1), 101);
 }
 
 TEST_F(scene, s, a_wrong_annotation_is_reported)
