@@ -163,6 +163,27 @@ static void check_security(struct controller *c)
     (void)vipu_get_partition_status(c->stranger, STRANGERS_PARTITION, 0, on_stranger_answered, c);
 }
 
+/* ---- version ---- */
+
+static void on_version(void *ctx, const struct vipu_result *result, const char *text)
+{
+    struct controller *c = ctx;
+
+    c->version_call = NULL;
+    controller_count(c, POOL_VERSION, result);
+    if (result->err.kind == ERR_NONE)
+        mem_set_str(&c->public.version, text);
+}
+
+/* Once after each outage: it may have been upgraded in it. */
+static void ask_version(struct controller *c)
+{
+    if (!c->version_call)
+        c->version_call = vipu_get_version(c->client, POOL_DEADLINE_MS, on_version, c);
+}
+
+/* ---- lists ---- */
+
 /* A place may be rejected because one of its IPUs has failed, but not one after the other. */
 #define REJECTED_PLACES_MAX 3
 
@@ -194,8 +215,10 @@ static void on_listed(void *ctx, const struct vipu_result *result, struct vipu_p
     *list = (struct vipu_partitions){0};
     c->has_listed = true;
     c->public.listed_unix_s = loop_unix_micros() / 1000000;
-    if (!had_listed)
+    if (!had_listed) {
         check_security(c);
+        ask_version(c);
+    }
     c->public.is_known = c->has_sized;
     c->failures = 0;
     c->public.trouble_kind = ERR_NONE;
@@ -403,4 +426,5 @@ void controller_stop(struct controller *c)
     controller_secret_release(&c->controller_secret);
     cordon_release(&c->public.cordon);
     mem_free(c->public.trouble);
+    mem_free(c->public.version);
 }

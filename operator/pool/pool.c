@@ -10,9 +10,10 @@
 const char *pool_call_name(enum pool_call call)
 {
     static const char *const names[] = {
-        [POOL_LIST] = "ListPartitions",       [POOL_ATTRIBUTES] = "ListIPUAttributes",
-        [POOL_STATUS] = "GetPartitionStatus", [POOL_CREATE] = "CreatePartition",
-        [POOL_RESET] = "ResetPartition",      [POOL_REMOVE] = "RemovePartition",
+        [POOL_LIST] = "ListPartitions",    [POOL_ATTRIBUTES] = "ListIPUAttributes",
+        [POOL_VERSION] = "GetVersion",     [POOL_STATUS] = "GetPartitionStatus",
+        [POOL_CREATE] = "CreatePartition", [POOL_RESET] = "ResetPartition",
+        [POOL_REMOVE] = "RemovePartition",
     };
 
     return names[call];

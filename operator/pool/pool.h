@@ -42,6 +42,7 @@ void pool_abort(struct pool *pool); /* resets all connections at once: the lease
 enum pool_call {
     POOL_LIST,
     POOL_ATTRIBUTES,
+    POOL_VERSION,
     POOL_STATUS,
     POOL_CREATE,
     POOL_RESET,
@@ -65,6 +66,7 @@ struct pool_controller {
     char *trouble; /* why not, or NULL */
     enum err_kind trouble_kind;
     int64_t listed_unix_s; /* when the last list arrived; 0: never */
+    char *version;         /* whatever it calls so; NULL: it has not told */
     struct cordon cordon;
     enum pool_security security;
     int64_t trouble_since_unix_s;

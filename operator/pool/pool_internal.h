@@ -16,7 +16,7 @@ struct controller {
     struct vipu_partitions listed;
     struct map listed_by_id;
     struct map trackers; /* id -> struct partition_tracker */
-    struct vipu_call *list_call, *count_call;
+    struct vipu_call *list_call, *count_call, *version_call;
     struct vipu_client *stranger; /* asks without an access key, once after each outage; NULL: not now */
     int64_t list_begun_ms;        /* of the one in flight */
     int64_t count_at_ms;          /* when it was asked last; 0: never */

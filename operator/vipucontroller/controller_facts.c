@@ -63,6 +63,7 @@ void controller_report_read(const struct reconciler *r, size_t index, struct con
         .trouble = c->trouble,
         .is_rejected = c->trouble_kind == ERR_DENIED,
         .listed_unix_s = c->listed_unix_s,
+        .version = c->version,
         .cordon = &c->cordon,
         .pool = &ret->pool,
         .waiting = count_waiting(r, index, &ret->pool),

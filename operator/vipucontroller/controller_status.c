@@ -1,6 +1,7 @@
 #include "operator/vipucontroller/controller_status.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
@@ -323,6 +324,16 @@ static void put_cordon(cJSON *status, const struct controller_facts *facts,
 
 /* ---- the status ---- */
 
+/* The column shows it in terminals. */
+static void put_version(cJSON *status, const char *version)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .+-_~:()";
+    size_t len = version ? strlen(version) : 0;
+
+    if (len > 0 && len <= CONTROLLER_VERSION_MAX && strspn(version, allowed) == len)
+        json_put_str(status, "version", version);
+}
+
 static void put_answer_time(cJSON *status, const struct controller_facts *facts, const cJSON *before)
 {
     const char *last = json_str(before, "lastAnswerTime", NULL);
@@ -348,6 +359,7 @@ cJSON *controller_status(const struct controller_facts *facts, const struct cont
         return status;
     if (!how->hides_address)
         json_put_str(status, "address", facts->address);
+    put_version(status, facts->version);
     put_answer_time(status, facts, before);
     put_cordon(status, facts, how->visibility);
     json_put_i64(status, "waiting", facts->waiting);

@@ -10,6 +10,7 @@
 
 #define CONTROLLER_PARTITIONS_MAX 2000u
 #define CONTROLLER_HOLDERS_MAX 100u
+#define CONTROLLER_VERSION_MAX 64u /* bytes; a longer one is not shown */
 /* The time of the last answer moves on this often while nothing else changes. */
 #define CONTROLLER_ANSWER_S 60
 
@@ -31,6 +32,7 @@ struct controller_facts {
     const char *trouble; /* why not, or NULL */
     bool is_rejected;    /* it answers, but not this client */
     int64_t listed_unix_s;
+    const char *version; /* NULL: it has not told */
     const struct cordon *cordon;
     const struct vipu_pool_view *pool; /* with the cordon applied */
     uint32_t waiting;                  /* instances that may get IPUs here */

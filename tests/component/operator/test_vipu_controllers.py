@@ -57,6 +57,7 @@ def test_a_user_without_any_role_sees_free_ipus(world, server, cluster):
     status = wait_object(world, name_of(server), lambda status: status["ipus"]["ours"] == 4, "the job's IPUs are reported")["status"]
     assert status["ipus"] == {"total": 128, "free": 108, "ours": 4, "others": 16, "cordoned": 0, "largestFree": 64}
     assert status["address"] == server.address
+    assert status["version"] == server.client.version()
     assert [(domain["name"], domain["size"]) for domain in status["domains"]] == [("ild0", 64), ("ild1", 64)]
     assert condition(status, "Healthy")["status"] == "True"
     # IDs of partitions contain the names of jobs.

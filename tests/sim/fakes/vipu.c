@@ -9,7 +9,7 @@
 #include "vipu/server/controller/hardware.h"
 #include "vipu/server/controller/tenancy.h"
 
-enum method { LIST, AGENTS, CREATE, REMOVE, RESET, STATUS };
+enum method { LIST, AGENTS, CREATE, REMOVE, RESET, STATUS, VERSION };
 
 struct vipu_client {
     struct loop *loop;
@@ -146,6 +146,9 @@ static void end(struct vipu_call *call, struct rpc_message *message)
     case STATUS:
         over.fn.status(over.ctx, &over.result, is_good ? &message->status : &no_status);
         break;
+    case VERSION:
+        over.fn.text(over.ctx, &over.result, is_good ? "1.18.0" : "");
+        break;
     }
 }
 
@@ -278,6 +281,8 @@ static void carry_out(struct rpc_message *message)
     case STATUS:
         tell_status(message);
         break;
+    case VERSION:
+        break;
     }
 }
 
@@ -356,7 +361,7 @@ static bool is_write(enum method method)
     return method == CREATE || method == REMOVE || method == RESET;
 }
 
-static const char *const NAMES[] = {"List", "Attributes", "Create", "Remove", "Reset", "Status"};
+static const char *const NAMES[] = {"List", "Attributes", "Create", "Remove", "Reset", "Status", "Version"};
 
 /* The rpc_message has its contents already. */
 static void post(struct vipu_call *call, struct rpc_message *message)
@@ -404,6 +409,16 @@ static struct rpc_message *rpc_message_new(struct vipu_client *client, enum meth
         message->next->prev = message;
     net->rpc_messages = message;
     return message;
+}
+
+struct vipu_call *vipu_get_version(struct vipu_client *client, int64_t deadline_ms, vipu_text_fn done,
+                                   void *ctx)
+{
+    struct vipu_call *call = call_new(client, VERSION, deadline_ms, ctx);
+
+    call->fn.text = done;
+    post(call, rpc_message_new(client, VERSION, NULL));
+    return call;
 }
 
 struct vipu_call *vipu_list_partitions(struct vipu_client *client, const char *allocation_id,

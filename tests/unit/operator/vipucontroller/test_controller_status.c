@@ -41,6 +41,7 @@ static void scene_init(struct scene *s)
     s->facts = (struct controller_facts){.address = "vipu0:8090",
                                          .is_known = true,
                                          .listed_unix_s = NOW_S,
+                                         .version = "1.18.0",
                                          .cordon = &s->cordon,
                                          .pool = &s->pool,
                                          .waiting = 5,
@@ -86,6 +87,7 @@ TEST_F(scene, s, numbers_places_and_health_are_reported)
     const cJSON *first = json_at(status, "partitions")->child;
 
     CHECK_STR_EQ(json_str(status, "address", ""), "vipu0:8090");
+    CHECK_STR_EQ(json_str(status, "version", ""), "1.18.0");
     CHECK_INT_EQ(json_i64(status, "ipus/total", -1), 64);
     CHECK_INT_EQ(json_i64(status, "ipus/free", -1), 59);
     CHECK_INT_EQ(json_i64(status, "ipus/ours", -1), 4);
@@ -102,6 +104,26 @@ TEST_F(scene, s, numbers_places_and_health_are_reported)
     CHECK_STR_EQ(condition(status, "Configured", "status"), "True");
     CHECK_STR_EQ(condition(status, "Healthy", "status"), "True");
     CHECK(!json_at(status, "cordon"));
+}
+
+TEST_F(scene, s, only_a_short_plain_version_is_shown)
+{
+    static const struct {
+        const char *version, *shown;
+    } rows[] = {
+        {"ipu-operator 0.1.0", "ipu-operator 0.1.0"},
+        {NULL, "none"},
+        {"", "none"},
+        {"1.18\x1b[2J", "none"},
+        {"1234567890123456789012345678901234567890123456789012345678901234",
+         "1234567890123456789012345678901234567890123456789012345678901234"},
+        {"12345678901234567890123456789012345678901234567890123456789012345", "none"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        s->facts.version = row->version;
+        CHECK_STR_EQ(json_str(next(s, NOW_S), "version", "none"), row->shown);
+    }
 }
 
 TEST_F(scene, s, a_failed_partition_is_unhealthy)
