@@ -436,7 +436,8 @@ static bool avoid_cordon(const struct controller *c, struct vipu_requirements *r
     return true;
 }
 
-/* False: the controller chooses. */
+/* False: the controller chooses. As it does for the first partition where no name of a cluster is known yet: a
+ * list of IPUs goes with the name of theirs. */
 static bool list_place(const struct partition_tracker *tracker, struct vipu_requirements *requirements,
                        struct vipu_ipu *ipus, char **ret_cluster)
 {
@@ -450,7 +451,9 @@ static bool list_place(const struct partition_tracker *tracker, struct vipu_requ
     if (!vipu_pool_part_of(&view, tracker->place, requirements->size, &part))
         return false;
     *ret_cluster = mem_strdup(vipu_pool_part_ipus(&view, &part, ipus));
-    requirements->cluster_id = **ret_cluster ? *ret_cluster : NULL;
+    if (!**ret_cluster)
+        return false;
+    requirements->cluster_id = *ret_cluster;
     requirements->ipus = ipus;
     requirements->ipu_count = requirements->size;
     return true;

@@ -24,6 +24,19 @@ def test_a_report_is_shown_and_kept(run):
     assert status["trainerStatus"]["metrics"] == [{"name": "loss", "value": "0.1"}, {"name": "step", "value": "7"}]
 
 
+def test_a_job_that_reports_nothing_has_no_progress(run):
+    done = run(job("sleep 1.5"))  # longer than the second after which a job that runs is looked at
+    assert done.code == 0, done.out + done.err
+    assert progress_lines(done) == []
+    assert not {"progress", "trainerStatus"} & json.loads((done.dir / "hello.json").read_text())["status"].keys()
+
+
+def test_an_invalid_report_is_kept_without_another(run):
+    done = run(job(f"{CURL} {BEARER} -d nonsense {URL} && sleep 1.5"))
+    assert done.code == 0, done.out + done.err
+    assert "problem" in json.loads((done.dir / "hello.json").read_text())["status"]["progress"]
+
+
 def test_progress_is_shown_while_the_job_runs(run, prints):
     process = run.start(job("ipu-launch progress 7 && while :; do sleep 0.1; done"))
     prints(process, "Progress   7%")

@@ -262,10 +262,10 @@ void progress_board_put(const struct progress_board *board, const char *uid, cJS
     const struct board_job *it = map_get(&board->jobs, uid);
     AUTO(json) cJSON *printed = it ? job_progress_print(&it->progress, now_s(board)) : NULL;
 
-    if (!it)
-        return;
-    json_put_take(status, "progress", json_dup(json_at(printed, "progress")));
-    json_put_take(status, "trainerStatus", json_dup(json_at(printed, "trainerStatus")));
+    if (!json_at(printed, "trainerStatus") && !json_at(printed, "progress/problem"))
+        return; /* nothing has been reported */
+    JSON_EACH (member, printed)
+        json_put_take(status, json_key(member), json_dup(member));
 }
 
 static const struct instance_progress *progress_of(const struct progress_board *board,
