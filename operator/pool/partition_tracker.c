@@ -436,8 +436,8 @@ static bool avoid_cordon(const struct controller *c, struct vipu_requirements *r
     return true;
 }
 
-/* False: the controller chooses. As it does for the first partition where no name of a cluster is known yet: a
- * list of IPUs goes with the name of theirs. */
+/* False: the controller chooses. As it does for the first partition where no name of a cluster is known yet:
+ * a list of IPUs goes with the name of theirs. */
 static bool list_place(const struct partition_tracker *tracker, struct vipu_requirements *requirements,
                        struct vipu_ipu *ipus, char **ret_cluster)
 {
