@@ -90,9 +90,7 @@ static void note_job(const struct reconciler *r, const struct job *job, struct j
     AUTO(json) cJSON *status = NULL;
 
     read_template(r, job, cache);
-    cache->created_s = job->created_s;
     cache->ipus_per_instance = job->spec.ipus_per_instance;
-    cache->takes_turns = job->spec.instances > 1;
     cache->limit_s = lifetime_bound_s(&job->spec, cache->grace_s);
     cache->limited_s = 0;
     if (cache->limit_s) {

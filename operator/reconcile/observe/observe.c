@@ -383,13 +383,20 @@ static void use_dry_run_cache(const struct reconciler *r, const struct job *job,
         job_cache_set_dry_run(cache, job->generation, result);
 }
 
-static void recall_requeue(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+static void recall_status(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     struct err err = {0};
     AUTO(json) cJSON *status = cache->knows_status ? NULL : job_status(job, &err);
 
-    job_cache_recall_requeue(cache, job->generation, status, loop_now_ms(r->loop),
-                             loop_unix_micros() / 1000000);
+    job_cache_recall_status(cache, job->generation, status, loop_now_ms(r->loop),
+                            loop_unix_micros() / 1000000);
+}
+
+static void view_turn(const struct job *job, struct job_cache *cache, struct job_view *view)
+{
+    cache->created_s = job->created_s;
+    cache->takes_turns = job->spec.instances > 1;
+    view->turn_s = job_cache_turn_s(cache);
 }
 
 static void view_api_responses(const struct job *job, const struct job_cache *cache, struct job_view *view)
@@ -449,7 +456,8 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view_claims(cache, o);
         view_live_instances(r, job, cache, o);
         use_dry_run_cache(r, job, cache);
-        recall_requeue(r, job, cache);
+        recall_status(r, job, cache);
+        view_turn(job, cache, view);
         view_api_responses(job, cache, view);
         view_owned(r, job, view);
         view_attempts(r, job, view);

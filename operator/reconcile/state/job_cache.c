@@ -197,8 +197,21 @@ void job_cache_note_requeue(struct job_cache *cache, int64_t generation, struct 
     partition->is_given_up = true;
 }
 
-void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const cJSON *status,
-                              int64_t now_ms, int64_t now_unix_s)
+/* Instances that got IPUs may have left no record, see reconciler_follow. */
+static void recall_turn(struct job_cache *cache, const cJSON *status, int64_t now_unix_s)
+{
+    int64_t since_s;
+
+    if (!timefmt_parse_rfc3339(json_str(status, "queue/since", ""), &since_s))
+        return;
+    if (since_s > now_unix_s)
+        since_s = now_unix_s;
+    if (since_s > cache->served_s)
+        cache->served_s = since_s;
+}
+
+void job_cache_recall_status(struct job_cache *cache, int64_t generation, const cJSON *status, int64_t now_ms,
+                             int64_t now_unix_s)
 {
     const cJSON *failure = json_at(status, "startFailure");
     const struct reason *reason = reason_find(json_str(failure, "reason", ""));
@@ -207,6 +220,7 @@ void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const
     if (cache->knows_status)
         return;
     cache->knows_status = true;
+    recall_turn(cache, status, now_unix_s);
     if (!reason || tries < 0 || tries > TRIES_MAX || json_i64(status, "observedGeneration", 0) != generation)
         return;
     timefmt_parse_rfc3339(json_str(failure, "time", ""), &since_s);

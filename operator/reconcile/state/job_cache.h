@@ -83,7 +83,7 @@ struct job_cache {
     unsigned create_rejections; /* rejections in a row */
     unsigned requeues;          /* starts in a row that ended with the IPUs given up: rejected, as it were */
     int64_t requeued_s;         /* when that was */
-    bool knows_status; /* both were read from the status, for a process that has just become leader */
+    bool knows_status; /* these and served_s were read from it, for a process that has just become leader */
 
     int64_t failing_since_ms; /* the API server rejects requests of... */
     enum op_kind failing_op;  /* ...this kind; 0: none */
@@ -96,11 +96,11 @@ struct job_cache {
     struct job_claims claims;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
-    /* As the job says, since it claims IPUs. */
-    int64_t created_s;
-    uint32_t ipus_per_instance;
+    int64_t created_s; /* of the job */
     bool takes_turns;  /* it has several instances */
-    int64_t served_s;  /* when the latest of them got IPUs, of those that have a record; 0: none */
+    int64_t served_s;  /* when the latest of them got IPUs, as far as records and status tell; 0: none */
+    /* As the job says, since it claims IPUs. */
+    uint32_t ipus_per_instance;
     int64_t limit_s;   /* it must have released its IPUs so long... */
     int64_t limited_s; /* ...after then; 0: after it gets IPUs. limit_s 0: no bound */
     int64_t grace_s;   /* of its pods; of eligible_generation */
@@ -141,9 +141,10 @@ void job_cache_note_creation(struct job_cache *cache, int64_t now_ms);
 /* The pods on that partition could not start, and its IPUs are given up: as if they had been rejected. */
 void job_cache_note_requeue(struct job_cache *cache, int64_t generation, struct partition_cache *partition,
                             char *text_take, int64_t now_ms, int64_t now_unix_s);
-/* What a status tells of that, which an earlier process may have written. Only the first call counts. */
-void job_cache_recall_requeue(struct job_cache *cache, int64_t generation, const cJSON *status,
-                              int64_t now_ms, int64_t now_unix_s);
+/* What a status tells of that and of the job's turn, which an earlier process may have written. Only the
+ * first call counts. */
+void job_cache_recall_status(struct job_cache *cache, int64_t generation, const cJSON *status, int64_t now_ms,
+                             int64_t now_unix_s);
 /* A container of a pod has started. */
 void job_cache_note_start(struct job_cache *cache, int64_t now_ms);
 /* Since when the job is queued: it keeps its age, unless it has failed to start again and again. */

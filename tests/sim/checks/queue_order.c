@@ -157,8 +157,8 @@ static bool has_several_instances(const struct world *world, const struct user_j
     return json_i64(object ? object->doc : NULL, "spec/jobInstances", 1) > 1;
 }
 
-/* Instances of one job take turns with other jobs. A process that has just begun to lead does not know about
- * instances that have ended, so that its job may stand earlier. */
+/* Instances of one job take turns with other jobs. After pods that the API server rejected, the job may stand
+ * earlier again. */
 static int64_t latest_turn_s(const struct world *world, const struct user_job *job)
 {
     int64_t since_s = queued_since_s(world, job);

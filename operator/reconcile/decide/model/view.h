@@ -134,6 +134,7 @@ struct job_view {
     uint32_t
         requeues; /* starts in a row that ended with the IPUs given up; the last is the latest rejection */
     int64_t requeued_s;             /* when that was */
+    int64_t turn_s;                 /* since when its next instance waits */
     const char *write_rejected;     /* what else the API server rejects, in words: ops of... */
     enum op_kind write_rejected_op; /* ...this kind; NULL: none */
     int64_t

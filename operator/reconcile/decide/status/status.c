@@ -108,16 +108,18 @@ static void put_partitions(cJSON *status, const struct job_verdict *v, const str
 }
 
 /* A claim far back in the queue does not report what changes with every step ahead of it. */
-static void put_queue(cJSON *status, const struct job_verdict *v, const struct job *job)
+static void put_queue(cJSON *status, const struct job_verdict *v, const struct job_view *view)
 {
     const struct claim_wait *wait = v->wait;
     cJSON *queue, *blockers;
+    char since[TIMEFMT_RFC3339_SIZE];
 
     if (!wait || !wait->controller || verdict_has_ended(v))
         return;
     queue = json_put_object(status, "queue");
     json_put_str(queue, "controller", wait->controller);
-    json_put_i64(queue, "ipus", job->spec.ipus_per_instance);
+    json_put_i64(queue, "ipus", view->job->spec.ipus_per_instance);
+    json_put_str(queue, "since", timefmt_rfc3339(view->turn_s, since)); /* see job_cache_recall_status */
     if (wait->position > CLAIMS_POSITIONS)
         return;
     json_put_i64(queue, "position", wait->position);
@@ -188,7 +190,7 @@ static char *readable_message(const char *original)
     return mem_printf("%.*s...", (int)utf8_cut(text, STATUS_MESSAGE_MAX), text);
 }
 
-/* The next process reads it, see job_cache_recall_requeue. A start that the API server rejected is written
+/* The next process reads it, see job_cache_recall_status. A start that the API server rejected is written
  * once, not with every try: the times and numbers in its message differ. */
 static void put_start_failure(cJSON *status, const cJSON *before, const struct job_verdict *v,
                               const struct job_view *view)
@@ -252,7 +254,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_clocks(status, before, v, &job->spec, now);
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
-    put_queue(status, v, job);
+    put_queue(status, v, view);
     put_failures(status, before, v);
     put_start_failure(status, before, v, view);
     conditions_put(status, before, v, view);

@@ -29,8 +29,9 @@ def test_nothing_passes_the_head(world, vipu):
     assert list(vipu.partitions()) == [f"p-first-{world.ns}-0"], "4 IPUs are free, but nothing passes the head"
 
     at = {"controller": vipu.address, "freeIpus": 32, "totalIpus": 64}
-    assert head.status["queue"] == {**at, "ipus": 64, "position": 1, "fittingPartitions": 0, "blockedBy": [f"{world.ns}/first"]}
-    assert small.status["queue"] == {**at, "ipus": 4, "position": 2, "fittingPartitions": 8, "blockedBy": [f"{world.ns}/head"]}
+    since = [job.get()["metadata"]["creationTimestamp"] for job in (head, small)]
+    assert head.status["queue"] == {**at, "ipus": 64, "since": since[0], "position": 1, "fittingPartitions": 0, "blockedBy": [f"{world.ns}/first"]}
+    assert small.status["queue"] == {**at, "ipus": 4, "since": since[1], "position": 2, "fittingPartitions": 8, "blockedBy": [f"{world.ns}/head"]}
     status, page = operator.ask("/queue")
     line = json.loads(page)["queue"]
     assert (status, [item["job"] for item in line]) == (200, [f"{world.ns}/head", f"{world.ns}/small"])

@@ -289,6 +289,20 @@ TEST(the_number_of_pods_alone_is_reported_once_a_minute)
     CHECK_INT_EQ(json_i64(written(&s), "workersStatus/succeeded", 0), 2);
 }
 
+TEST(the_status_tells_since_when_an_instance_waits)
+{
+    AUTO(setting) struct setting s;
+    struct claim_wait wait = {.controller = "a:1", .position = CLAIMS_POSITIONS + 1};
+    struct job_verdict v = verdict(JOB_PENDING, "Queued", "64 instances ahead in the queue");
+
+    setting_init(&s, "{}");
+    v.wait = &wait;
+    s.view.turn_s = NOW_S - 30;
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "queue/since", ""), EARLIER);
+    CHECK(!json_at(written(&s), "queue/position"));
+}
+
 /* The API server may have rejected a pod of a later try, with the pod's own values in its words. */
 TEST(the_cause_of_a_failed_start_has_a_limit)
 {

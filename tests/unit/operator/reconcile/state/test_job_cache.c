@@ -162,11 +162,11 @@ TEST(a_new_process_reads_starts_in_vain_from_the_status)
         struct err err = {0};
         AUTO(json) cJSON *status = json_parse(slice_of(row->status), &err);
 
-        job_cache_recall_requeue(cache, 1, status, 5000000, 1000);
+        job_cache_recall_status(cache, 1, status, 5000000, 1000);
         CHECK_INT_EQ(cache->requeues, row->requeues);
         CHECK_INT_EQ(cache->create_rejected, row->is_rejected);
         CHECK(cache->create_retry_at_ms - 5000000 <= row->waits_at_most_ms);
-        job_cache_recall_requeue(cache, 1, NULL, 5000000, 1000); /* what it knows itself is newer */
+        job_cache_recall_status(cache, 1, NULL, 5000000, 1000); /* what it knows itself is newer */
         CHECK_INT_EQ(cache->requeues, row->requeues);
         job_cache_free(cache);
     }
@@ -176,14 +176,51 @@ TEST(a_new_process_reads_starts_in_vain_from_the_status)
 TEST(no_status_makes_a_job_older_in_the_queue)
 {
     static const char text[] = "{\"observedGeneration\":1,\"startFailure\":{\"reason\":\"ImagePullFailed\","
-                               "\"tries\":4,\"time\":\"0001-01-01T00:00:00Z\"}}";
+                               "\"tries\":4,\"time\":\"0001-01-01T00:00:00Z\"},"
+                               "\"queue\":{\"since\":\"0001-01-01T00:00:00Z\"}}";
     struct err err = {0};
     AUTO(json) cJSON *status = json_parse(slice_of(text), &err);
     struct job_cache *cache = job_cache_new("ns/job", "uid");
 
     CHECK_OK(status, err);
-    job_cache_recall_requeue(cache, 1, status, 5000000, 1000);
+    job_cache_recall_status(cache, 1, status, 5000000, 1000);
     CHECK_INT_EQ(cache->requeues, 4);
     CHECK_INT_EQ(job_cache_queued_since_s(cache, 500), 500);
+    cache->created_s = 500;
+    cache->takes_turns = true;
+    CHECK_INT_EQ(job_cache_turn_s(cache), 500);
     job_cache_free(cache);
+}
+
+TEST(a_new_process_reads_the_turn_of_a_job_from_the_status)
+{
+    static const struct {
+        const char *status;
+        int64_t recorded_s, turn_s;
+    } rows[] = {
+        {"{}", 0, 500},
+        {"{\"queue\":{\"since\":\"1970-01-01T00:15:00Z\"}}", 0, 900},
+        {"{\"queue\":{\"since\":\"1970-01-01T00:15:00Z\"}}", 950, 950},
+        {"{\"queue\":{\"since\":\"1970-01-01T00:05:00Z\"}}", 0, 500},
+        {"{\"queue\":{\"since\":\"9999-12-31T23:59:59Z\"}}", 0, 1000},
+        {"{\"queue\":{\"since\":\"soon\"}}", 700, 700},
+        {"{\"queue\":{\"since\":900}}", 700, 700},
+        {"{\"queue\":[]}", 700, 700},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct job_cache *cache = job_cache_new("ns/job", "uid");
+        struct err err = {0};
+        AUTO(json) cJSON *status = json_parse(slice_of(row->status), &err);
+
+        cache->created_s = 500;
+        cache->takes_turns = true;
+        cache->served_s = row->recorded_s;
+        job_cache_recall_status(cache, 1, status, 5000000, 1000);
+        CHECK_INT_EQ(job_cache_turn_s(cache), row->turn_s);
+        job_cache_note_rejection(cache, 1, "FailedCreate", NULL, 5000000);
+        job_cache_recall_status(cache, 1, status, 5000000, 1000); /* what it knows itself is newer */
+        CHECK_INT_EQ(job_cache_turn_s(cache), 500);
+        job_cache_free(cache);
+    }
 }

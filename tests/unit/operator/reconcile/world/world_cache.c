@@ -519,6 +519,7 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->create_retry_at_ms = w->create_retry_at_ms;
     view->requeues = w->requeues;
     view->requeued_s = world_unix_s(w) - (w->now_ms - w->create_rejected_ms) / 1000;
+    view->turn_s = w->created_s;
 }
 
 struct snapshot *world_observe(struct world *w)
