@@ -58,29 +58,34 @@ static void set_claims(struct reconciler *r, struct job_cache *cache, const stru
     reconciler_claims_changed(r);
 }
 
-/* Controllers whose nodes the job's own node selector allows, and how long its pods may take to stop. */
-static void read_template(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+bool *grants_find_eligible(const struct reconciler *r, const cJSON *selector)
 {
-    struct err err = {0};
-    AUTO(json) cJSON *pod_template = NULL;
-    const cJSON *selector;
+    bool *eligible = mem_alloc(pool_count(r->pool) + 1);
 
-    if (cache->eligible && cache->eligible_generation == job->generation)
-        return;
-    pod_template = job_template(job, &err);
-    selector = json_at(pod_template, "spec/nodeSelector");
-    mem_free(cache->eligible);
-    cache->eligible = mem_alloc(pool_count(r->pool) + 1);
-    cache->eligible_generation = job->generation;
-    cache->grace_s = json_i64(pod_template, "spec/terminationGracePeriodSeconds", POD_GRACE_S);
     for (size_t i = 0; i < pool_count(r->pool); i++) {
         const struct vipu_controller_config *config = pool_controller(r->pool, i)->config;
         const cJSON *wanted = config->node_label && selector
                                   ? cJSON_GetObjectItemCaseSensitive(selector, config->node_label)
                                   : NULL;
 
-        cache->eligible[i] = !cJSON_IsString(wanted) || str_eq(wanted->valuestring, config->node_value);
+        eligible[i] = !cJSON_IsString(wanted) || str_eq(wanted->valuestring, config->node_value);
     }
+    return eligible;
+}
+
+/* Controllers whose nodes the job allows, and how long its pods may take to stop. */
+static void read_template(const struct reconciler *r, const struct job *job, struct job_cache *cache)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *pod_template = NULL;
+
+    if (cache->eligible && cache->eligible_generation == job->generation)
+        return;
+    pod_template = job_template(job, &err);
+    mem_free(cache->eligible);
+    cache->eligible = grants_find_eligible(r, json_at(pod_template, "spec/nodeSelector"));
+    cache->eligible_generation = job->generation;
+    cache->grace_s = json_i64(pod_template, "spec/terminationGracePeriodSeconds", POD_GRACE_S);
 }
 
 /* What the queue needs of the job, so that its evaluation need not look at thousands of jobs. */
@@ -233,16 +238,6 @@ static uint32_t count_unlisted(const struct reconciler *r, const char *controlle
     return count;
 }
 
-/* A partition that is being removed is gone soon. Until it is, nobody knows when for sure. */
-#define REMOVED_WITHIN_S 60
-
-static int64_t end_of(const struct job_cache *cache, const struct record *record, int64_t now_s)
-{
-    int64_t end_s = job_cache_end_s(cache, record->created_s);
-
-    return record->releasing && end_s > now_s + REMOVED_WITHIN_S ? now_s + REMOVED_WITHIN_S : end_s;
-}
-
 static void add_running(struct controller_state *detail, struct claims_running running)
 {
     detail->running = mem_grow(detail->running, detail->running_count + 1, sizeof(*detail->running));
@@ -267,7 +262,7 @@ static void add_recorded(const struct reconciler *r, const struct record *record
         !(record->place && vipu_pool_part_of(&detail->room, record->place, record->size, &running.place)))
         return;
     running.priority = cache->priority;
-    running.end_s = end_of(cache, record, loop_unix_micros() / 1000000);
+    running.end_s = reconciler_end_s(r, record, loop_unix_micros() / 1000000);
     add_running(detail, running);
 }
 
@@ -308,7 +303,7 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
         .has_nodes = some_node_has(r, config),
         .node_label = detail->label,
         .pool = &detail->room,
-        .policy = c->chooses ? FORECAST_STRICT : r->options.queue_policy,
+        .policy = reconciler_policy(r, i),
         .unlisted = c->total_ipus ? 0 : count_unlisted(r, config->name),
         .stuck = &detail->offers.partitions,
         .stuck_leaving = detail->offers.leaving,

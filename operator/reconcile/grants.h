@@ -7,5 +7,7 @@
 void grants_refresh(struct reconciler *r);
 /* The plan of the queue as it is, or with one more claim; owned by the caller. Changes nothing. */
 struct claims_plan *grants_what_if(const struct reconciler *r, const struct claim *added);
+/* Per controller: whether its nodes match a pod's nodeSelector (NULL: none). Owned by the caller. */
+bool *grants_find_eligible(const struct reconciler *r, const cJSON *selector);
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache,
                 const struct plan *plan);

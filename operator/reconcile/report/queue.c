@@ -1,12 +1,18 @@
 #include "operator/reconcile/report/queue.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "operator/reconcile/report/plan_text.h"
 #include "operator/reconcile/state/partitions.h"
 
 enum { INSTANCE = PAGE_RANKS - 1 };
+
+/* The first rank of what comes behind all priorities. */
+#define DOMAINS ((uint64_t)UINT32_MAX + 1)
+#define RUNNING (DOMAINS + 1)
 
 /* NULL: another job has its name, and its claims go with it. */
 static const struct job *job_of(const struct reconciler *r, const struct job_cache *cache)
@@ -34,11 +40,27 @@ static void find_waiting(const struct job_claims *claims, struct indexset *ret)
         indexset_remove(ret, claims->grants[i].instance);
 }
 
-/* In the order of claims_decide. */
+static void list_controller(const struct reconciler *r, size_t index, struct page_snapshot *ret)
+{
+    const struct vipu_partitions *listed = pool_controller(r->pool, index)->listed;
+    AUTO(vipu_pool_view) struct vipu_pool_view room = pool_free_capacity(r->pool, index);
+    struct vipu_pool_domain domain;
+
+    for (size_t at = 0; vipu_pool_next_domain(&room, &at, &domain);)
+        page_snapshot_add(ret, &(struct page_place){{DOMAINS, index, domain.row}, ""});
+    for (size_t i = 0; i < listed->count; i++)
+        page_snapshot_add(
+            ret, &(struct page_place){{RUNNING, index}, page_snapshot_keep(ret, listed->items[i].id)});
+}
+
+/* Who waits is in the order of claims_decide. */
 void queue_list(const void *ctx, struct page_snapshot *ret)
 {
     const struct reconciler *r = ctx;
     void *value;
+
+    for (size_t i = 0; i < pool_count(r->pool); i++)
+        list_controller(r, i, ret);
 
     for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
         const struct job_cache *cache = value;
@@ -72,11 +94,27 @@ static cJSON *new_item(const struct job_cache *cache, const struct job *job, con
     return out;
 }
 
-static cJSON *print_waiting(const struct job_cache *cache, const struct job *job, uint32_t instance,
-                            const struct indexset *waiting)
+static void put_reservation(cJSON *out, const struct reconciler *r, const struct forecast_reservation *kept)
+{
+    cJSON *item = json_put_object(out, "reservation"), *blocks;
+
+    json_put_str(item, "controller", pool_controller(r->pool, kept->controller)->config->name);
+    blocks = json_put_array(item, "blocks");
+    if (kept->block.domain_count)
+        plan_push_block(blocks, &kept->block);
+    plan_put_time(item, "since", kept->since_s);
+    plan_put_time(item, "start", kept->start_s);
+    plan_put_time(item, "promised", kept->promise_s);
+    json_put_str(item, "state", kept->is_closed ? "Closed" : kept->is_open ? "Open" : "Kept");
+}
+
+static cJSON *print_waiting(const struct reconciler *r, const struct job_cache *cache, const struct job *job,
+                            uint32_t instance, const struct indexset *waiting)
 {
     const struct job_claims *claims = &cache->claims;
     const struct claim_wait *wait = &claims->wait;
+    const struct forecast_verdict *expected = queue_plan_expects(&r->queue_plan, cache->uid);
+    const struct forecast_reservation *kept = queue_plan_keeps(&r->queue_plan, cache->uid);
     cJSON *out = new_item(cache, job, claims->is_ready ? "Waiting" : "ValidatingTemplate", instance,
                           indexset_count(waiting));
 
@@ -85,12 +123,15 @@ static cJSON *print_waiting(const struct job_cache *cache, const struct job *job
     json_put_str(out, "controller", wait->controller);
     if (wait->position)
         json_put_i64(out, "position", wait->position);
+    if (expected)
+        plan_put_verdict(out, expected);
+    if (kept)
+        put_reservation(out, r, kept);
     return out;
 }
 
-static cJSON *print_claim(void *ctx, const struct page_place *place)
+static cJSON *print_claim(const struct reconciler *r, const struct page_place *place)
 {
-    const struct reconciler *r = ctx;
     const struct job_cache *cache = map_get(&r->with_claims, place->name);
     const struct job *job = cache ? job_of(r, cache) : NULL;
     uint32_t instance = (uint32_t)place->ranks[INSTANCE];
@@ -104,7 +145,7 @@ static cJSON *print_claim(void *ctx, const struct page_place *place)
     add_served(r, &cache->claims, &served);
     find_waiting(&cache->claims, &waiting);
     if (indexset_has(&waiting, instance))
-        return print_waiting(cache, job, instance, &waiting);
+        return print_waiting(r, cache, job, instance, &waiting);
     if (!grant || !grant->controller || indexset_has(&served, instance))
         return NULL;
     out = new_item(cache, job, "Granted", instance, 1);
@@ -112,10 +153,133 @@ static cJSON *print_claim(void *ctx, const struct page_place *place)
     return out;
 }
 
+/* ---- what holds IPUs, and what is free ---- */
+
+struct queue_page {
+    const struct reconciler *r;
+    struct vipu_pool_view *rooms; /* per controller; total_ipus 0: not read yet */
+    cJSON *domains, *running;
+};
+
+static const struct vipu_pool_view *room_of(const struct queue_page *page, size_t controller)
+{
+    struct vipu_pool_view *room = &page->rooms[controller];
+
+    if (!room->total_ipus) {
+        vipu_pool_view_release(room);
+        *room = pool_free_capacity(page->r->pool, controller);
+    }
+    return room;
+}
+
+static const char *controller_name(const struct queue_page *page, const struct page_place *place)
+{
+    return pool_controller(page->r->pool, place->ranks[1])->config->name;
+}
+
+static void print_domain(const struct queue_page *page, const struct page_place *place)
+{
+    struct vipu_pool_domain domain;
+    size_t at = 0;
+    cJSON *item;
+
+    while (vipu_pool_next_domain(room_of(page, place->ranks[1]), &at, &domain)) {
+        if (domain.row != place->ranks[2])
+            continue;
+        item = json_push_take(page->domains, json_object());
+        json_put_str(item, "controller", controller_name(page, place));
+        json_put_i64(item, "domain", (int64_t)domain.row);
+        json_put_str(item, "cluster", domain.cluster);
+        json_put_strf(item, "ipus", "%" PRIx64, vipu_block_mask(0, domain.size));
+        json_put_strf(item, "free", "%" PRIx64, domain.free);
+        json_put_bool(item, "cordoned", domain.is_cordoned);
+        return;
+    }
+}
+
+static void put_blocks(cJSON *item, const struct vipu_pool_view *room, const struct vipu_partition *partition)
+{
+    AUTO(mem) struct vipu_pool_part *parts = mem_alloc((partition->size + 1) * sizeof(*parts));
+    size_t count = vipu_pool_parts(room, partition, parts);
+    cJSON *blocks = json_put_array(item, "blocks");
+
+    for (size_t i = 0; i < count; i++)
+        plan_push_block(blocks,
+                        &(struct forecast_block){parts[i].domain, parts[i].domain_count, parts[i].ipus});
+}
+
+static void print_running(const struct queue_page *page, const struct page_place *place)
+{
+    const char *controller = controller_name(page, place);
+    const struct vipu_partition *partition = pool_listed(page->r->pool, controller, place->name);
+    const struct record *record = reconciler_record(page->r, place->name);
+    cJSON *item;
+
+    if (!partition)
+        return;
+    item = json_push_take(page->running, json_object());
+    json_put_str(item, "controller", controller);
+    json_put_str(item, "partition", partition->id);
+    json_put_i64(item, "ipus", partition->size);
+    put_blocks(item, room_of(page, place->ranks[1]), partition);
+    if (!record || record->spent_s || record_is_ownerless(record) || !str_eq(record->controller, controller))
+        return;
+    json_put_str(item, "job", record->job_key);
+    json_put_i64(item, "instance", record->instance);
+    plan_put_time(item, "start", record->created_s);
+    plan_put_time(item, "end", reconciler_end_s(page->r, record, loop_unix_micros() / 1000000));
+}
+
+static cJSON *print_place(void *ctx, const struct page_place *place)
+{
+    const struct queue_page *page = ctx;
+
+    if (place->ranks[0] < DOMAINS)
+        return print_claim(page->r, place);
+    if (place->ranks[0] == DOMAINS)
+        print_domain(page, place);
+    else
+        print_running(page, place);
+    return NULL;
+}
+
+static void put_controllers(const struct queue_page *page, cJSON *out)
+{
+    cJSON *controllers = json_put_array(out, "controllers");
+
+    for (size_t i = 0; i < pool_count(page->r->pool); i++) {
+        const struct pool_controller *c = pool_controller(page->r->pool, i);
+        const struct vipu_pool_view *room = room_of(page, i);
+        cJSON *item = json_push_take(controllers, json_object());
+
+        json_put_str(item, "name", c->config->name);
+        json_put_bool(item, "up", c->is_known);
+        json_put_str(item, "policy",
+                     CLAIMS_POLICIES[room->placed ? reconciler_policy(page->r, i) : FORECAST_STRICT]);
+        json_put_bool(item, "places", room->placed);
+        if (room->total_ipus) {
+            json_put_i64(item, "ipus", room->total_ipus);
+            json_put_i64(item, "freeIpus", room->free_ipus);
+        }
+    }
+}
+
 void queue_print(struct reconciler *r, const struct page_snapshot *snapshot,
                  const struct page_request *request, cJSON *out)
 {
-    page_snapshot_print(snapshot, PAGE_QUEUE, request, print_claim, r, out);
+    AUTO(mem) struct vipu_pool_view *rooms = mem_alloc((pool_count(r->pool) + 1) * sizeof(*rooms));
+    struct queue_page page = {.r = r, .rooms = rooms, .domains = json_array(), .running = json_array()};
+    const struct claims_plan *told = r->queue_plan.told;
+
+    json_put_str(out, "policy", CLAIMS_POLICIES[r->options.queue_policy]);
+    plan_put_time(out, "asOf", told ? told->input.now_s : FORECAST_UNKNOWN);
+    if (!request->continues)
+        put_controllers(&page, out);
+    page_snapshot_print(snapshot, PAGE_QUEUE, request, print_place, &page, out);
+    json_put_take(out, "domains", page.domains);
+    json_put_take(out, "running", page.running);
+    for (size_t i = 0; i < pool_count(r->pool); i++)
+        vipu_pool_view_release(&rooms[i]);
 }
 
 /* ---- numbers ---- */

@@ -1,5 +1,6 @@
-/* The instances that wait for IPUs, the next to be granted first: the list /queue of the leader. Those of a
- * job that are granted none are one item, with the first of them and their number. */
+/* The plan of the queue: the list /queue of the leader. First the instances that wait for IPUs, the next to
+ * be granted first; those of a job that are granted none are one item, with the first of them and their
+ * number. Then the domains, and then what holds IPUs. */
 #pragma once
 
 #include "operator/api/page.h"
@@ -14,7 +15,7 @@ void queue_count(const struct reconciler *reconciler, const char *ns, struct que
 char *queue_sum_up(const struct reconciler *reconciler);
 
 void queue_list(const void *reconciler, struct page_snapshot *ret);
-/* {"queue": [{"job", "instance", "instances", "ipus", "priority", "created", "state", "reason", "message",
- * "controller", "position"}]}, as the queue was last evaluated. */
+/* Every page has "policy", "asOf", and one of the lists "queue", "domains" and "running", or parts of two;
+ * the first page has "controllers". docs/queue.md describes the items. */
 void queue_print(struct reconciler *reconciler, const struct page_snapshot *snapshot,
                  const struct page_request *request, cJSON *out);

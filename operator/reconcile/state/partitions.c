@@ -75,3 +75,14 @@ void add_served(const struct reconciler *r, const struct job_claims *claims, str
             indexset_add(ret, grant->instance);
     }
 }
+
+/* A partition that is being removed is gone soon. Until it is, nobody knows when for sure. */
+#define REMOVED_WITHIN_S 60
+
+int64_t reconciler_end_s(const struct reconciler *r, const struct record *record, int64_t now_s)
+{
+    const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
+    int64_t end_s = cache ? job_cache_end_s(cache, record->created_s) : FORECAST_UNKNOWN;
+
+    return cache && record->releasing && end_s > now_s + REMOVED_WITHIN_S ? now_s + REMOVED_WITHIN_S : end_s;
+}

@@ -34,3 +34,8 @@ bool reconciler_watches_are_synced(const struct reconciler *r)
         synced++;
     return synced == count;
 }
+
+enum forecast_policy reconciler_policy(const struct reconciler *r, size_t controller)
+{
+    return pool_controller(r->pool, controller)->chooses ? FORECAST_STRICT : r->options.queue_policy;
+}

@@ -77,3 +77,5 @@ struct job_cache *job_cache_get(struct reconciler *r, const char *key,
 size_t reconciler_watches(const struct reconciler *r,
                           const struct watch *ret[WATCHES_MAX]); /* how many there are */
 bool reconciler_watches_are_synced(const struct reconciler *r);
+/* Who may pass whom at this controller of the pool. */
+enum forecast_policy reconciler_policy(const struct reconciler *r, size_t controller);

@@ -75,6 +75,43 @@ def test_who_ends_in_time_passes_the_head(world, vipu):
     assert not unlimited.pods()
 
 
+PARTS = ("queue", "domains", "running")
+
+
+def plan_of(operator):
+    """The whole plan, by pages of one item."""
+    page = json.loads(operator.ask("/queue?limit=1")[1])
+    whole = page
+    while "continue" in page:
+        page = json.loads(operator.ask(f"/queue?limit=1&continue={page['continue']}")[1])
+        assert sum(len(page[part]) for part in PARTS) <= 1 and "controllers" not in page
+        for part in PARTS:
+            whole[part] += page[part]
+    return whole
+
+
+def test_the_page_is_the_whole_plan(world, vipu):
+    operator = world.start_operator(vipu.address)
+    first = world.job("first", ipusPerJobInstance="32", activeDeadlineSeconds=7200)
+    first.run_pods(1)
+    first.wait("Running")
+    world.job("head", ipusPerJobInstance="64").wait("Pending", "InsufficientIPUs")
+    plan = until(lambda: (plan := plan_of(operator))["queue"] and "reservation" in plan["queue"][0] and plan,
+                 "the plan has the reservation", tell=world.tell)
+    assert plan["policy"] == "bounded" and plan["asOf"]
+    assert plan["controllers"] == [{"name": vipu.address, "up": True, "policy": "bounded", "places": True, "ipus": 64, "freeIpus": 32}]
+    (domain,), (running,), (head,) = plan["domains"], plan["running"], plan["queue"]
+    assert (domain["controller"], domain["domain"], domain["ipus"]) == (vipu.address, 0, "f" * 16)
+    (block,) = running["blocks"]
+    assert int(block["ipus"], 16) ^ int(domain["free"], 16) == int(domain["ipus"], 16), "what is not free is of the job"
+    assert (running["job"], running["instance"], running["ipus"], running["partition"]) == (
+        f"{world.ns}/first", 0, 32, f"p-first-{world.ns}-0")
+    assert (head["cause"], head["basis"]) == ("NoRoom", "Bounds") and head["latest"] == running["end"] > running["start"]
+    kept = head["reservation"]
+    assert kept["blocks"] == [{"domain": 0, "domains": 1, "ipus": "f" * 16}] and kept["state"] == "Kept"
+    assert (kept["controller"], kept["start"], kept["promised"]) == (vipu.address, running["end"], running["end"])
+
+
 def test_a_job_whose_template_is_being_checked_keeps_its_place_in_the_queue(world, vipu):
     """On the page alone: the job itself gives no reason before there is an answer."""
     proxy, may_answer = world.make_api_proxy(), threading.Event()

@@ -1,0 +1,59 @@
+#include "operator/reconcile/report/plan_text.h"
+
+#include <inttypes.h>
+
+#include "base/core/timefmt.h"
+
+const char *plan_cause_name(enum forecast_cause cause)
+{
+    static const char *const names[] = {[FORECAST_STARTS] = "Starts",
+                                        [FORECAST_NOT_READY] = "ValidatingTemplate",
+                                        [FORECAST_NO_ROOM] = "NoRoom",
+                                        [FORECAST_FRAGMENTED] = "Fragmented",
+                                        [FORECAST_RESERVED] = "Reserved",
+                                        [FORECAST_ORDER] = "Order",
+                                        [FORECAST_IPU_QUOTA] = "IpuQuota",
+                                        [FORECAST_QUEUE_QUOTA] = "QueueQuota",
+                                        [FORECAST_TOO_LARGE] = "TooLarge",
+                                        [FORECAST_UNAVAILABLE] = "Unavailable",
+                                        [FORECAST_NO_CONTROLLER] = "NoController"};
+
+    return names[cause];
+}
+
+const char *plan_basis_name(enum forecast_basis basis)
+{
+    static const char *const names[] = {[FORECAST_BY_NOW] = "Now",
+                                        [FORECAST_BY_BOUNDS] = "Bounds",
+                                        [FORECAST_BY_HISTORY] = "History",
+                                        [FORECAST_BY_ORDER] = "Order",
+                                        [FORECAST_OPEN] = "Open"};
+
+    return names[basis];
+}
+
+void plan_put_time(cJSON *out, const char *key, int64_t time_s)
+{
+    char text[TIMEFMT_RFC3339_SIZE];
+
+    if (time_s != FORECAST_UNKNOWN)
+        json_put_str(out, key, timefmt_rfc3339(time_s, text));
+}
+
+void plan_push_block(cJSON *blocks, const struct forecast_block *block)
+{
+    cJSON *item = json_push_take(blocks, json_object());
+
+    json_put_i64(item, "domain", block->domain);
+    json_put_i64(item, "domains", block->domain_count);
+    json_put_strf(item, "ipus", "%" PRIx64, block->ipus);
+}
+
+void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict)
+{
+    json_put_str(out, "cause", plan_cause_name(verdict->cause));
+    json_put_str(out, "basis", plan_basis_name(verdict->basis));
+    plan_put_time(out, "earliest", verdict->p10_s);
+    plan_put_time(out, "expected", verdict->p50_s);
+    plan_put_time(out, "latest", verdict->p90_s);
+}

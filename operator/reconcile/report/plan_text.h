@@ -1,0 +1,14 @@
+/* What the engine of operator/forecast/ plans, as JSON. Pure. */
+#pragma once
+
+#include "base/doc/json.h"
+#include "operator/forecast/forecast.h"
+
+const char *plan_cause_name(enum forecast_cause cause);
+const char *plan_basis_name(enum forecast_basis basis);
+/* RFC 3339; nothing is added of a time that nobody knows. */
+void plan_put_time(cJSON *out, const char *key, int64_t time_s);
+/* {"domain", "domains", "ipus"}: a mask in hexadecimal, of each of the domains. */
+void plan_push_block(cJSON *blocks, const struct forecast_block *block);
+/* "cause", "basis", "earliest", "expected", "latest" */
+void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict);
