@@ -259,6 +259,14 @@ static cJSON *query(void *ctx, uint32_t size)
     return app->reconciler ? usage_query(app->reconciler, size) : NULL;
 }
 
+static struct what_if *what_if(void *ctx, const struct what_if_request *request)
+{
+    struct app *app = ctx;
+
+    return app->reconciler && reconciler_is_synced(app->reconciler) ? what_if_begin(app->reconciler, request)
+                                                                    : NULL;
+}
+
 static void count_requests(const struct app *app, struct counters *ret)
 {
     const struct kube_counter *rows;
@@ -294,6 +302,7 @@ static void metrics(void *ctx, struct str *out)
     view.requests = requests.rows;
     view.request_count = requests.count;
     view.events_dropped = events_dropped(app->events);
+    view.what_ifs = pages_what_ifs(app->pages);
     metrics_print(&view, out);
 }
 
@@ -392,6 +401,7 @@ static bool start(struct app *app, struct err *err)
                                           .list = list,
                                           .stats = stats,
                                           .query = query,
+                                          .what_if = what_if,
                                           .leader = leader,
                                           .key = app->key,
                                           .metrics = options_metrics(o) == METRICS_PLAIN ? metrics : NULL,

@@ -337,7 +337,7 @@ def test_no_rule_reads_secrets_or_has_wildcards(render):
             continue
         for rule in thing["rules"]:
             if "nonResourceURLs" in rule:
-                assert set(rule["nonResourceURLs"]) <= {"/metrics", "/queue", "/controllers", "/partitions"}
+                assert set(rule["nonResourceURLs"]) <= {"/metrics", "/queue", "/whatif", "/controllers", "/partitions"}
                 continue
             assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
             assert "pods/exec" not in rule["resources"]

@@ -25,7 +25,8 @@ struct pending_request {
     struct authz_digest digest;
     char *token;        /* NULL once it has been sent */
     const char *method; /* a constant of the server */
-    char *path, *query;
+    char *path, *query, *peer;
+    struct str body;
     struct kube_call *call;
 };
 
@@ -48,6 +49,8 @@ static void pending_request_free(struct pending_request *pending)
     mem_free_secret(pending->token);
     mem_free(pending->path);
     mem_free(pending->query);
+    mem_free(pending->peer);
+    str_release(&pending->body);
     mem_free(pending);
 }
 
@@ -69,6 +72,8 @@ static struct pending_request *pending_request_new(struct auth_filter *filter,
     pending->method = view->method;
     pending->path = mem_strdup(view->path);
     pending->query = mem_strdup(view->query);
+    pending->peer = mem_strdup(view->peer);
+    (void)str_add(&pending->body, view->body.ptr, view->body.len);
     return pending;
 }
 
@@ -100,8 +105,16 @@ static void finish_request(struct pending_request *pending, enum authz_verdict v
     struct http_server_request *request = pending->request;
     AUTO(mem) char *path = TAKE(pending->path);
     AUTO(mem) char *query = TAKE(pending->query);
-    const struct http_server_request_info view = {
-        .method = pending->method, .path = path, .query = query, .authorization = ""};
+    AUTO(mem) char *peer = TAKE(pending->peer);
+    AUTO(str) struct str body = pending->body;
+    const struct http_server_request_info view = {.method = pending->method,
+                                                  .path = path,
+                                                  .query = query,
+                                                  .authorization = "",
+                                                  .peer = peer,
+                                                  .body = str_slice(&body)};
+
+    pending->body = (struct str){0};
 
     if (verdict != AUTHZ_UNKNOWN)
         authz_cache_put(&filter->cache, &pending->digest, verdict, loop_clock_ms());

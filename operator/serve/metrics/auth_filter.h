@@ -8,8 +8,8 @@
 struct auth_filter;
 struct kube;
 
-/* Answers authorized requests, now or later; `cancel` as in http_server_route. The view has method, path and
- * query of the request alone. */
+/* Answers authorized requests, now or later; `cancel` as in http_server_route. The view has neither
+ * the token nor where the request comes from, but for the peer. */
 struct auth_filter_handler {
     http_server_handler_fn fn;
     http_server_cancel_fn cancel;

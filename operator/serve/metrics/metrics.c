@@ -326,6 +326,15 @@ static void put_request_times(const void *ctx, const struct openmetrics_family *
     }
 }
 
+static void put_what_ifs(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct what_if_counts *c = ((const struct metrics_view *)ctx)->what_ifs;
+
+    str_addf(out, "%s_total{result=\"answered\"} %llu\n", family->name, (unsigned long long)c->answered);
+    str_addf(out, "%s_total{result=\"invalid\"} %llu\n", family->name, (unsigned long long)c->invalid);
+    str_addf(out, "%s_total{result=\"rejected\"} %llu\n", family->name, (unsigned long long)c->rejected);
+}
+
 static void put_review_times(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct metrics_view *v = ctx;
@@ -452,6 +461,8 @@ static const struct openmetrics_family families[] = {
     OPENMETRICS_FAMILY("ipu_operator_events_dropped", "counter",
                        "Events that were not written: too many, or rejected by the API server",
                        put_dropped_events),
+    OPENMETRICS_FAMILY("ipu_operator_what_if_requests", "counter", "Requests to /whatif by result",
+                       put_what_ifs),
     OPENMETRICS_FAMILY("ipu_operator_admission_duration_seconds", "histogram",
                        "Duration of admission reviews", put_review_times),
     OPENMETRICS_FAMILY("ipu_operator_admission_denied", "counter", "Denied admission reviews", put_denied),

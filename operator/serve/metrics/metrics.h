@@ -10,6 +10,7 @@
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/metrics_snapshot.h"
 #include "operator/serve/metrics/process_stats.h"
+#include "operator/serve/pages/what_if_page.h"
 #include "operator/serve/webhooks/webhooks.h"
 
 /* All of it borrowed. */
@@ -21,6 +22,7 @@ struct metrics_view {
     const struct kube_counter *requests;
     size_t request_count;
     uint64_t events_dropped;
+    const struct what_if_counts *what_ifs;
     const struct webhooks_counters *webhooks;                      /* NULL: it serves none */
     int64_t webhooks_certificate_end_s, metrics_certificate_end_s; /* 0: there is none */
     struct process_stats process;

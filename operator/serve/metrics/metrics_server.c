@@ -18,7 +18,7 @@
 struct metrics_server {
     struct loop *loop;
     struct metrics_server_options options;
-    struct http_server_route routes[1 + PAGE_LISTS + 1]; /* the last one ends the list */
+    struct http_server_route routes[2 + PAGE_LISTS + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct auth_filter *auth_filter;
     struct certificate served;
@@ -37,7 +37,7 @@ static void serve(void *ctx, struct http_server_request *request, const struct h
     AUTO(str) struct str text = {0};
 
     if (!str_eq(view->path, METRICS)) {
-        pages_serve_list(server->options.pages, request, view);
+        pages_serve(server->options.pages, request, view);
         return;
     }
     server->options.metrics(server->options.ctx, &text);
@@ -155,6 +155,12 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
                                        .fn = auth_filter_handle,
                                        .gone = auth_filter_cancel,
                                        .ctx = server->auth_filter};
+    server->routes[PAGE_LISTS + 1] = (struct http_server_route){.path = WHAT_IF_PATH,
+                                                                .methods = "POST",
+                                                                .max_body = WHAT_IF_BODY_MAX,
+                                                                .fn = auth_filter_handle,
+                                                                .gone = auth_filter_cancel,
+                                                                .ctx = server->auth_filter};
     if (!open_server(server, err)) {
         err_wrap(err, "cannot serve /metrics");
         metrics_server_free(server);

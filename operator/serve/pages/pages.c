@@ -11,13 +11,14 @@
 #include "operator/progress/token.h"
 #include "operator/serve/pages/leader_proxy.h"
 
-enum { PAGES = 8, QUERY_MAX = 1024, WORD_MAX = 16 };
+enum { PAGES = 9, QUERY_MAX = 1024, WORD_MAX = 16 };
 
 struct pages {
     struct pages_options options;
     struct http_server_route routes[PAGE_LISTS + PAGES + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct leader_proxy *leader_proxy;
+    struct what_if_page *what_if_page;
 };
 
 static void on_healthz(void *ctx, struct http_server_request *request,
@@ -63,8 +64,23 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
     http_server_reply(request, 200, "application/json", slice_of(text));
 }
 
-void pages_serve_list(struct pages *pages, struct http_server_request *request,
-                      const struct http_server_request_info *view)
+static void serve_what_if(struct pages *pages, struct http_server_request *request,
+                          const struct http_server_request_info *view)
+{
+    AUTO(what_if_request) struct what_if_request asked = {0};
+    struct what_if *what_if;
+
+    if (!what_if_page_read(pages->what_if_page, request, view, &asked))
+        return;
+    what_if = pages->options.what_if(pages->options.ctx, &asked);
+    if (what_if)
+        what_if_page_answer(pages->what_if_page, request, view->peer, what_if);
+    else
+        reply_json(pages, request, view, NULL);
+}
+
+static void serve_list(struct pages *pages, struct http_server_request *request,
+                       const struct http_server_request_info *view)
 {
     AUTO(page_request) struct page_request page = {0};
     struct err err;
@@ -79,6 +95,15 @@ void pages_serve_list(struct pages *pages, struct http_server_request *request,
     reply_json(pages, request, view, pages->options.list(pages->options.ctx, list, &page));
 }
 
+void pages_serve(struct pages *pages, struct http_server_request *request,
+                 const struct http_server_request_info *view)
+{
+    if (str_eq(view->path, WHAT_IF_PATH))
+        serve_what_if(pages, request, view);
+    else
+        serve_list(pages, request, view);
+}
+
 static bool has_leaders_key(const struct pages *pages, const struct http_server_request_info *view)
 {
     struct leader_endpoint leader;
@@ -89,13 +114,13 @@ static bool has_leaders_key(const struct pages *pages, const struct http_server_
 
 /* In the clear, no token is asked for that others could read. Who can reach the loopback address of a pod may
  * forward its ports or start programs in it, or is on its node. */
-static void on_list(void *ctx, struct http_server_request *request,
-                    const struct http_server_request_info *view)
+static void on_private(void *ctx, struct http_server_request *request,
+                       const struct http_server_request_info *view)
 {
     struct pages *pages = ctx;
 
     if (view->is_local || has_leaders_key(pages, view))
-        pages_serve_list(pages, request, view);
+        pages_serve(pages, request, view);
     else
         http_server_replyf(request, 403,
                            "only local connections may read this page here; use kubectl port-forward, or the "
@@ -197,6 +222,7 @@ static void on_gone(void *ctx, struct http_server_request *request)
 void pages_cancel(struct pages *pages, struct http_server_request *request)
 {
     leader_proxy_cancel(pages->leader_proxy, request);
+    what_if_page_cancel(pages->what_if_page, request);
 }
 
 struct pages *pages_new(struct loop *loop, const struct pages_options *options, struct err *err)
@@ -212,6 +238,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
         {"/health", on_healthz, NULL, 0},
         {"/stats", on_stats, NULL, 0},
         {"/query", on_query, "POST", QUERY_MAX},
+        {WHAT_IF_PATH, on_private, "POST", WHAT_IF_BODY_MAX},
         {"/loglevel", on_log_level, "GET, HEAD, PUT", WORD_MAX},
         {PROGRESS_FORWARD_PATH, on_progress, "POST", PROGRESS_BODY_MAX},
         {"/metrics", on_metrics, NULL, 0},
@@ -222,7 +249,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
     pages->options = *options;
     for (enum page_list list = 0; list < PAGE_LISTS; list++)
         pages->routes[list] = (struct http_server_route){
-            .path = page_list_path(list), .fn = on_list, .gone = on_gone, .ctx = pages};
+            .path = page_list_path(list), .fn = on_private, .gone = on_gone, .ctx = pages};
     for (size_t i = 0; i < count; i++)
         pages->routes[PAGE_LISTS + i] = (struct http_server_route){.path = rows[i].path,
                                                                    .fn = rows[i].fn,
@@ -230,6 +257,7 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
                                                                    .ctx = pages,
                                                                    .methods = rows[i].methods,
                                                                    .max_body = rows[i].max_body};
+    pages->what_if_page = what_if_page_new(loop);
     pages->leader_proxy = leader_proxy_new(loop, err);
     if (pages->leader_proxy)
         pages->http_server =
@@ -245,6 +273,11 @@ struct pages *pages_new(struct loop *loop, const struct pages_options *options, 
     return pages;
 }
 
+const struct what_if_counts *pages_what_ifs(const struct pages *pages)
+{
+    return what_if_page_counts(pages->what_if_page);
+}
+
 uint16_t pages_port(const struct pages *pages)
 {
     return http_server_port(pages->http_server);
@@ -256,5 +289,6 @@ void pages_free(struct pages *pages)
         return;
     http_server_free(pages->http_server);
     leader_proxy_free(pages->leader_proxy);
+    what_if_page_free(pages->what_if_page);
     mem_free(pages);
 }

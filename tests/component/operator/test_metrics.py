@@ -229,9 +229,9 @@ class SecureMetrics:
         self._port = re.search(r"metrics_port=(\d+)", operator.log_of_this_start())[1]
         self._context = ssl._create_unverified_context()
 
-    def ask(self, token=None, path="/metrics", method="GET"):
+    def ask(self, token=None, path="/metrics", method="GET", body=None):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        request = urllib.request.Request(f"https://localhost:{self._port}{path}", headers=headers, method=method)
+        request = urllib.request.Request(f"https://localhost:{self._port}{path}", body, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=30, context=self._context) as answer:
                 return answer.status, answer.read().decode()
@@ -245,8 +245,8 @@ class SecureMetrics:
         return ssl.get_server_certificate(("localhost", int(self._port)))
 
 
-def status_of(url, token=None):
-    request = urllib.request.Request(url, headers={} if token is None else {"Authorization": f"Bearer {token}"})
+def status_of(url, token=None, data=None):
+    request = urllib.request.Request(url, data, headers={} if token is None else {"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
             return answer.status

@@ -45,6 +45,7 @@ static char *page_with(unsigned jobs, struct metrics_snapshot *snapshot)
     static const struct pool_counter calls[POOL_CALLS];
     static const struct reconciler_counters counters;
     static const struct webhooks_counters webhooks;
+    static const struct what_if_counts what_ifs;
     struct kube_counter requests[] = {{.method = "POST", .resource = "pods", .sent = jobs},
                                       {.method = "WATCH", .resource = "ipujobs", .sent = 1}};
     struct metrics_controller controller = {.name = "vipu:8090",
@@ -60,6 +61,7 @@ static char *page_with(unsigned jobs, struct metrics_snapshot *snapshot)
                                 .counters = &counters,
                                 .requests = requests,
                                 .request_count = COUNT_OF(requests),
+                                .what_ifs = &what_ifs,
                                 .webhooks = &webhooks,
                                 .webhooks_certificate_end_s = NOW_S,
                                 .metrics_certificate_end_s = NOW_S};
