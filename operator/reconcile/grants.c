@@ -604,6 +604,9 @@ void grants_refresh(struct reconciler *r)
         update_claim(r, &ipu_queue, i);
     for (size_t i = 0; i < ipu_queue.controller_states.count; i++)
         offers_note_wanted(r, &ipu_queue.controller_states.details[i].offers);
+    if (ipu_queue.plan)
+        promises_count(&ipu_queue.plan->input, forecast_plan_of(ipu_queue.plan->forecast),
+                       r->queue_plan.looked_s, r->counters.promises);
     queue_plan_set(&r->queue_plan, ipu_queue.plan);
     ipu_queue.plan = NULL;
     ipu_queue_release(&ipu_queue);

@@ -147,6 +147,8 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->with_claims.borrows_keys = r->with_offers.borrows_keys = true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
+    for (size_t i = 0; i < PHASES_SIZES; i++)
+        r->counters.waits[i].scale = OPENMETRICS_WORK;
     r->on_due = on_due;
     r->queue_plan.loop = loop;
     r->queue_plan.on_due = on_capacity_change;

@@ -94,6 +94,9 @@ static void count_record(struct reconciler *r, const struct record *record, cons
         return;
     phases_of_record(record, job_claims_since_s(&cache->claims, record->instance), &ends);
     count_phases(r, &ends);
+    if (ends.seconds[PHASE_QUEUED] != PHASE_NOT_ENDED)
+        openmetrics_observe(&r->counters.waits[phases_size(record->size)],
+                            (uint64_t)ends.seconds[PHASE_QUEUED] * 1000000);
 }
 
 static void count_pod(struct reconciler *r, const struct store_change *change)

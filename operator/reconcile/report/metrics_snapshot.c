@@ -72,6 +72,15 @@ static void read_controller(const struct reconciler *r, size_t index, struct met
     vipu_pool_view_release(&room);
 }
 
+static void count_losses(const struct reconciler *r, struct metrics_snapshot *ret)
+{
+    const struct claims_plan *told = r->queue_plan.told;
+
+    for (size_t i = 0; i < ret->controller_count; i++)
+        plan_loss_add(told ? &told->input : NULL, told ? forecast_plan_of(told->forecast) : NULL, (uint32_t)i,
+                      ret->controllers[i].is_up ? ret->controllers[i].free : 0, ret->losses);
+}
+
 static struct metrics_namespace *namespace_of(struct metrics_snapshot *ret, struct map *by_name,
                                               const char *name)
 {
@@ -149,6 +158,7 @@ void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct met
     ret->controllers = mem_alloc((ret->controller_count + 1) * sizeof(*ret->controllers));
     for (size_t i = 0; i < ret->controller_count; i++)
         read_controller(r, i, &ret->controllers[i]);
+    count_losses(r, ret);
     count_namespaces(r, ret);
     look_at_watches(r, ret);
 }

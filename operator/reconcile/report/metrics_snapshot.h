@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "operator/pool/pool.h"
+#include "operator/reconcile/report/plan_loss.h"
 #include "operator/reconcile/state/reconciler_options.h"
 #include "operator/reconcile/decide/model/verdict.h"
 
@@ -50,6 +51,7 @@ struct metrics_snapshot {
     size_t controller_count;
     struct metrics_namespace *namespaces; /* owned; at most ACCOUNTING_NAMESPACES_MAX + 1 */
     size_t namespace_count;
+    uint64_t losses[PLAN_LOSSES]; /* free IPUs, by why waiting instances do not use them */
     struct metrics_watch watches[WATCHES_MAX];
     size_t watch_count;
 };

@@ -22,6 +22,15 @@ const char *phase_name(enum phase phase)
     return names[phase];
 }
 
+uint32_t phases_size(uint32_t ipus)
+{
+    uint32_t size = 0;
+
+    while (size < PHASES_SIZES - 1 && ipus > 1u << size)
+        size++;
+    return size;
+}
+
 /* A restart on the same partition waits only for its reset, which is not an allocation. */
 static bool ends_allocation(const struct pod *pod, const struct record *record)
 {

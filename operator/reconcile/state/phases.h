@@ -23,6 +23,7 @@ enum phase {
 };
 
 #define PHASE_NOT_ENDED (-1)
+#define PHASES_SIZES 8 /* of partitions: 1, 2, 4 ... 64 IPUs, and more */
 
 /* Seconds of each phase that ended between two versions of the object, PHASE_NOT_ENDED for the others. */
 struct phase_ends {
@@ -30,6 +31,7 @@ struct phase_ends {
 };
 
 const char *phase_name(enum phase phase);
+uint32_t phases_size(uint32_t ipus); /* below PHASES_SIZES */
 /* old NULL: it is new. record: of the partition that the pod is on, or NULL. */
 void phases_of_pod(const struct pod *old, const struct pod *new, const struct record *record,
                    struct phase_ends *ret);

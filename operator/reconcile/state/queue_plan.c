@@ -65,6 +65,7 @@ void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan)
         return;
     }
     made = forecast_plan_of(plan->forecast);
+    mine->looked_s = plan->input.now_s;
     mem_free(mine->reserved);
     mine->reserved = mem_dup(made->reserved, made->reserved_count * sizeof(*made->reserved));
     mine->reserved_count = made->reserved_count;

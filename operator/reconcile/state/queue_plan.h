@@ -21,6 +21,7 @@ struct queue_plan {
     int64_t next_ms;           /* no other one is begun before, on the loop's clock */
     struct forecast_reservation *reserved;
     size_t reserved_count;
+    int64_t looked_s; /* at the queue, for the last time */
     struct loop_timer slice, wake;
 };
 

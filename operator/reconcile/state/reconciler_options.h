@@ -8,6 +8,7 @@
 #include "operator/pool/config.h"
 #include "operator/reconcile/state/accounting.h"
 #include "operator/reconcile/state/phases.h"
+#include "operator/reconcile/state/promises.h"
 
 enum { WATCHES_MAX = 7 }; /* number of kinds of objects that are watched */
 
@@ -39,5 +40,7 @@ struct reconciler_counters {
     struct openmetrics_histogram
         durations; /* from the start of a reconcile until all its requests are answered */
     struct openmetrics_histogram phases[PHASES];
+    struct openmetrics_histogram waits[PHASES_SIZES]; /* for IPUs, by phases_size */
+    uint64_t promises[PROMISES];
     struct accounting accounting;
 };

@@ -97,6 +97,33 @@ static void put_phases(const void *ctx, const struct openmetrics_family *family,
         put_labelled(family->name, &v->counters->phases[i], out, "phase=\"%s\"", phase_name((enum phase)i));
 }
 
+static void put_waits(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (uint32_t i = 0; v->counters && i < PHASES_SIZES; i++)
+        put_labelled(family->name, &v->counters->waits[i], out, "ipus=\"%s%u\"",
+                     i == PHASES_SIZES - 1 ? "above " : "", 1u << (i == PHASES_SIZES - 1 ? i - 1 : i));
+}
+
+static void put_promises(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->counters && i < PROMISES; i++)
+        str_addf(out, "%s_total{result=\"%s\"} %llu\n", family->name, promise_name((enum promise)i),
+                 (unsigned long long)v->counters->promises[i]);
+}
+
+static void put_losses(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_view *v = ctx;
+
+    for (size_t i = 0; v->snapshot && i < PLAN_LOSSES; i++)
+        str_addf(out, "%s{cause=\"%s\"} %llu\n", family->name, plan_loss_name((enum plan_loss)i),
+                 (unsigned long long)v->snapshot->losses[i]);
+}
+
 static void put_watch_trouble(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     const struct metrics_view *v = ctx;
@@ -226,6 +253,17 @@ static void print_ipus(const struct metrics_controller *c, const char *head, str
 static void put_ipus(const void *ctx, const struct openmetrics_family *family, struct str *out)
 {
     put_controller(ctx, family->name, print_ipus, out);
+}
+
+static void print_utilisation(const struct metrics_controller *c, const char *head, struct str *out)
+{
+    if (c->total)
+        str_addf(out, "%s} %.4f\n", head, ((double)c->held + (double)c->foreign) / (double)c->total);
+}
+
+static void put_utilisation(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    put_controller(ctx, family->name, print_utilisation, out);
 }
 
 static void print_largest(const struct metrics_controller *c, const char *head, struct str *out)
@@ -416,6 +454,12 @@ static const struct openmetrics_family families[] = {
                        .offset = SNAPSHOT(terminating_s)),
     OPENMETRICS_FAMILY("ipu_operator_phase_duration_seconds", "histogram", "Duration of completed job phases",
                        put_phases),
+    OPENMETRICS_FAMILY("ipu_operator_wait_seconds", "histogram",
+                       "Waits of instances for IPUs, by their number of IPUs", put_waits),
+    OPENMETRICS_FAMILY("ipu_operator_promises", "counter",
+                       "Promised starts: kept, or broken by what held the IPUs then", put_promises),
+    OPENMETRICS_FAMILY("ipu_operator_idle_ipus", "gauge",
+                       "Free IPUs, by why waiting instances do not use them", put_losses),
     OPENMETRICS_FAMILY("ipu_operator_history_runs", "gauge", "Past runs from which run times are estimated",
                        put_history),
     OPENMETRICS_FAMILY("ipu_operator_forecast_starts", "counter",
@@ -429,6 +473,8 @@ static const struct openmetrics_family families[] = {
                        put_up),
     OPENMETRICS_FAMILY("ipu_operator_ipus", "gauge",
                        "IPUs of a V-IPU controller: free, held by jobs, or in foreign partitions", put_ipus),
+    OPENMETRICS_FAMILY("ipu_operator_utilisation_ratio", "gauge",
+                       "Fraction of the IPUs of a V-IPU controller that partitions hold", put_utilisation),
     OPENMETRICS_FAMILY("ipu_operator_largest_free_block_ipus", "gauge",
                        "Size of the largest partition that fits now", put_largest),
     OPENMETRICS_FAMILY("ipu_operator_fragmentation_ratio", "gauge",

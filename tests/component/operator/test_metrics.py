@@ -58,6 +58,11 @@ def test_metrics_of_jobs_ipus_and_the_queue(world, vipu):
     assert reported["ipu_operator_ipus", vipu.address, "free"] == 24
     assert reported["ipu_operator_largest_free_block_ipus", vipu.address] == 16
     assert abs(reported["ipu_operator_fragmentation_ratio", vipu.address] - 1 / 3) < 0.001
+    assert reported["ipu_operator_utilisation_ratio", vipu.address] == 40 / 64
+    until(lambda: samples(operator)["ipu_operator_idle_ipus", "no_room"] == 24, "24 are free, 64 wanted", tell=world.tell)
+    assert sum(value for key, value in samples(operator).items() if key[0] == "ipu_operator_idle_ipus") == 24
+    assert reported["ipu_operator_wait_seconds_count", "32"] == 1 and reported["ipu_operator_wait_seconds_count", "64"] == 0
+    assert all(reported["ipu_operator_promises_total", how] == 0 for how in ("kept", "backfill", "overrun")), "there was no promise"
     assert reported["ipu_operator_namespace_ipus", world.ns, "held"] == 32
     assert reported["ipu_operator_namespace_ipus", world.ns, "waiting"] == 64
     assert reported["ipu_operator_namespace_ipu_seconds_total", world.ns] > 0

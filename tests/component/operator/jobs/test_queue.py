@@ -93,7 +93,7 @@ def plan_of(operator):
 def test_the_page_is_the_whole_plan(world, vipu):
     operator = world.start_operator(vipu.address)
     first = world.job("first", ipusPerJobInstance="32", activeDeadlineSeconds=7200)
-    first.run_pods(1)
+    pod = first.run_pods(1)["first-worker-0"]
     first.wait("Running")
     world.job("head", ipusPerJobInstance="64").wait("Pending", "InsufficientIPUs")
     plan = until(lambda: (plan := plan_of(operator))["queue"] and "reservation" in plan["queue"][0] and plan,
@@ -110,6 +110,15 @@ def test_the_page_is_the_whole_plan(world, vipu):
     kept = head["reservation"]
     assert kept["blocks"] == [{"domain": 0, "domains": 1, "ipus": "f" * 16}] and kept["state"] == "Kept"
     assert (kept["controller"], kept["start"], kept["promised"]) == (vipu.address, running["end"], running["end"])
+
+    def promises():
+        return {line.split('"')[1]: int(line.split()[-1]) for line in operator.ask("/metrics")[1].splitlines()
+                if line.startswith("ipu_operator_promises_total")}
+
+    assert not any(promises().values())
+    world.kubelet.succeed(pod)
+    until(lambda: promises()["kept"] == 1, "the promise is kept", tell=world.tell)
+    assert sum(promises().values()) == 1 and not plan_of(operator)["queue"]
 
 
 def test_a_job_whose_template_is_being_checked_keeps_its_place_in_the_queue(world, vipu):

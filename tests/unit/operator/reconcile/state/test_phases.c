@@ -11,6 +11,16 @@ static void check_only(const struct phase_ends *ends, enum phase phase, int64_t 
         CHECK_INT_EQ(ends->seconds[i], i == phase ? seconds : PHASE_NOT_ENDED);
 }
 
+TEST(partitions_have_a_size_for_each_power_of_two)
+{
+    static const struct {
+        uint32_t ipus, size;
+    } rows[] = {{0, 0}, {1, 0}, {2, 1}, {3, 2}, {4, 2}, {64, 6}, {65, 7}, {128, 7}, {UINT32_MAX, 7}};
+
+    CHECK_ROWS (row, rows)
+        CHECK_INT_EQ(phases_size(row->ipus), row->size);
+}
+
 TEST(each_phase_is_reported_once_when_it_ends)
 {
     const struct record record = {.created_s = NOON};
