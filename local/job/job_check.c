@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "local/job/metadata_check.h"
 #include "local/job/pod_support.h"
 #include "local/job/references.h"
-#include "operator/api/job/additions.h"
 #include "operator/api/job/defaults.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/job/warnings.h"
@@ -48,23 +48,6 @@ static bool has_size(const struct object *object, struct strv *problems)
     return false;
 }
 
-/* An API server reports these before it asks the operator. */
-static void check_metadata(const cJSON *doc, struct strv *problems)
-{
-    static const char fields[] =
-        "name generateName namespace labels annotations finalizers ownerReferences uid resourceVersion "
-        "generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds managedFields selfLink";
-    static const char *const templates[] = {"spec/workers/template", "spec/launcher/template"};
-
-    additions_check_fields(doc, "metadata", fields, problems);
-    for (size_t i = 0; i < COUNT_OF(templates); i++) {
-        AUTO(mem) char *metadata = mem_printf("%s/metadata", templates[i]);
-
-        additions_check_fields(doc, templates[i], "metadata spec", problems);
-        additions_check_fields(doc, metadata, fields, problems);
-    }
-}
-
 /* Nobody else is here to run, resume or scale it. */
 static void check_end(const struct object *job, struct strv *problems)
 {
@@ -92,20 +75,28 @@ static void check_end(const struct object *job, struct strv *problems)
             problems);
 }
 
+/* Whether a cluster would store the object. */
+static bool is_admitted(const struct object *object, struct strv *problems)
+{
+    AUTO(strv) struct strv found = {0};
+
+    metadata_check(object, &found);
+    if (object_is_kind(object, API_KIND))
+        admission_validate(&(struct admission){.object = object->doc}, &found);
+    for (size_t i = 0; i < found.count; i++)
+        object_add_problem(object, found.items[i], problems);
+    return !found.count;
+}
+
 static void check_job(struct object *job, const struct objects *objects, enum engine engine, bool is_strict,
                       uint32_t ipus, struct strv *notes, struct strv *warnings, struct strv *problems)
 {
-    const struct admission admission = {.object = job->doc};
     const struct warning_facts facts = {.largest_partition = ipus};
-    AUTO(strv) struct strv found = {0};
+    const bool is_valid = is_admitted(job, problems);
 
-    check_metadata(job->doc, &found);
-    admission_validate(&admission, &found);
-    for (size_t i = 0; i < found.count; i++)
-        object_add_problem(job, found.items[i], problems);
     pod_support_check(job, engine, is_strict, notes, problems);
     references_check(job, objects, problems);
-    if (found.count)
+    if (!is_valid)
         return;
     check_end(job, problems);
     warnings_for_job(NULL, job->doc, &facts, warnings);
@@ -151,9 +142,12 @@ void job_check_all(struct objects *objects, enum engine engine, bool is_strict, 
         jobs += object_is_kind(object, API_KIND);
         check_name(objects, object, problems);
         references_check_values(object, problems);
-        if (!has_size(object, problems) || !object_is_kind(object, API_KIND))
+        if (!has_size(object, problems))
             continue;
-        check_job(object, objects, engine, is_strict, ipus, notes, warnings, problems);
+        if (object_is_kind(object, API_KIND))
+            check_job(object, objects, engine, is_strict, ipus, notes, warnings, problems);
+        else
+            (void)is_admitted(object, problems);
     }
     for (size_t i = 0; i < objects->unused_count; i++)
         tell_unused(&objects->unused[i], is_strict || jobs == 0, notes, problems);

@@ -71,7 +71,7 @@ static void add_objects(struct objects *objects, const struct object_file *file,
         else if (str_eq(kind, API_KIND) && !str_eq(json_str(doc, "apiVersion", ""), API_GROUP_VERSION))
             reject_object(file, json_at(doc, "apiVersion") ? json_at(doc, "apiVersion") : doc,
                           "apiVersion must be " API_GROUP_VERSION, problems);
-        else if (!json_str(doc, "metadata/name", NULL) && !json_str(doc, "metadata/generateName", NULL))
+        else if (!field_at(doc, "metadata/name") && !field_at(doc, "metadata/generateName"))
             reject_object(file, doc, "metadata.name: Required value", problems);
         else if (str_eq(kind, API_KIND) && !may_have_jobs)
             reject_object(file, doc, "--with adds no jobs; name this file without --with to run its own",

@@ -83,6 +83,14 @@ def test_an_object_that_no_cluster_would_store(run):
     assert "larger than the 1.5 MiB that a cluster stores of an object" in done.err
 
 
+@pytest.mark.parametrize("objects", [[job("true", name="../package")],
+                                     [job("true"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: A_b\n"],
+                                     [job("true", name=123)]])
+def test_a_name_that_no_cluster_has(run, objects):
+    done = run(*objects)
+    assert done.code == 2 and "metadata.name: Invalid value: " in done.err and not done.dir.exists()
+
+
 def test_two_objects_of_one_name(run):
     done = run(job("true"), job("true"))
     assert done.code == 2 and "Duplicate value" in done.err
