@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -303,11 +304,14 @@ static int collect_into(struct session *session, const char *path)
 
 int collect_verb(struct session *session)
 {
-    char now[TIMEFMT_RFC3339_SIZE];
+    char now[sizeof "20261126-221507"]; /* tar takes a name with a colon for one on another host */
+    time_t seconds = now_seconds();
+    struct tm parts;
+
+    (void)strftime(now, sizeof now, "%Y%m%d-%H%M%S", gmtime_r(&seconds, &parts));
     AUTO(mem)
-    char *path = session->options->file
-                     ? mem_strdup(session->options->file)
-                     : mem_printf("ipu-operator-support-%s.tar.gz", timefmt_rfc3339(now_seconds(), now));
+    char *path = session->options->file ? mem_strdup(session->options->file)
+                                        : mem_printf("ipu-operator-support-%s.tar.gz", now);
 
     if (str_eq(path, "-") && session->is_terminal) {
         complain("the archive is not for a terminal; choose a file with --file, or a pipe");
