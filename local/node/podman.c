@@ -214,11 +214,18 @@ static bool pull_image(const cJSON *container, struct strv *done, struct err *er
     if (str_eq(policy, "Never"))
         return err_set(err, ERR_NOT_FOUND,
                        "the image %s is not on this machine, and its imagePullPolicy is Never", image);
-    return run_podman_with((const char *const[]){"podman", "pull", image, NULL}, false) == 0 ||
-           err_set(err, ERR_IO,
-                   "cannot pull the image %s, see podman's message above; for one of this machine, set "
-                   "imagePullPolicy: IfNotPresent",
-                   image);
+    if (run_podman_with((const char *const[]){"podman", "pull", image, NULL}, false) == 0)
+        return true;
+    if (str_eq(policy, "Always"))
+        return err_set(err, ERR_IO,
+                       "cannot pull the image %s, see podman's message above; for one of this machine, set "
+                       "imagePullPolicy: IfNotPresent",
+                       image);
+    return err_set(
+        err, ERR_IO,
+        "cannot pull the image %s, see podman's message above; build it (podman build --tag %s .), "
+        "or correct its name",
+        image, image);
 }
 
 bool podman_pull_images(const cJSON *job, struct err *err)

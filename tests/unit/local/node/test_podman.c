@@ -99,6 +99,32 @@ TEST(values_are_in_the_environment_but_for_what_podman_would_read)
     CHECK_STR_EQ(err.msg, "podman cannot mount /e at /f:g, because of the colon");
 }
 
+TEST(an_image_that_cannot_be_pulled_has_a_remedy_that_is_left)
+{
+    static const struct {
+        const char *policy, *image, *remedy;
+    } rows[] = {
+        {"", "i:1", "build it (podman build --tag i:1 .), or correct its name"},
+        {"", "i", "set imagePullPolicy: IfNotPresent"},
+        {",\"imagePullPolicy\":\"Always\"", "i:1", "set imagePullPolicy: IfNotPresent"},
+        {",\"imagePullPolicy\":\"IfNotPresent\"", "i", "build it (podman build --tag i .)"},
+        {",\"imagePullPolicy\":\"Never\"", "i:1", "is not on this machine"},
+    };
+
+    CHECK_INT_EQ(setenv("PATH", check_tmpdir(), 1), 0); /* there is no podman */
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = mem_printf("{\"spec\":{\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"image\":"
+                                "\"%s\"%s}]}}}}}",
+                                row->image, row->policy);
+        AUTO(json) cJSON *job = read(text);
+        struct err err;
+
+        CHECK(!podman_pull_images(job, &err));
+        CHECK_HAS(err.msg, row->remedy);
+    }
+}
+
 TEST(a_probe_and_the_end_name_the_container)
 {
     AUTO(json) cJSON *command = read("[\"test\",\"-e\",\"/x\"]");
