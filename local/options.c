@@ -30,7 +30,7 @@ static const struct opt ROWS[] = {
               "Use this V-IPU controller; default: a simulated one for this run"),
     OPT_VALUE("timeout", OPT_U32, AT(timeout_s), "SECONDS",
               "Delete the jobs if they have not ended by then; 0: wait", .fallback = "0", .max = 86400 * 365),
-    OPT_SWITCH("strict", AT(strict), "Reject jobs with fields that are not honoured on this machine"),
+    OPT_SWITCH("strict", AT(strict), "Reject jobs with fields that are ignored on this machine"),
     OPT_VALUE("run-dir", OPT_STR, AT(run_dir), "DIR",
               "Directory for logs and for the jobs' final state; default: a new one in "
               "~/.local/state/ipu-run, where the newest " NUMBER(RUNS_KEPT) " are kept"),

@@ -48,13 +48,31 @@ static bool has_size(const struct object *object, struct strv *problems)
     return false;
 }
 
+/* Of the simulated system, whose size is 0 if there is another one. */
+static void check_size(const struct object *job, uint32_t wanted, uint32_t ipus, struct strv *problems)
+{
+    AUTO(mem)
+    char *problem = mem_printf("spec.ipusPerJobInstance: the job would never start: the simulated system has "
+                               "%u IPUs; use --ipus %u",
+                               ipus, wanted);
+
+    if (wanted & (wanted - 1))
+        object_add_problem(job,
+                           "spec.ipusPerJobInstance: the job would never start: partitions have a power of "
+                           "two of IPUs; choose another size",
+                           problems);
+    else if (ipus && wanted > ipus)
+        object_add_problem(job, problem, problems);
+}
+
 /* Nobody else is here to run, resume or scale it. */
-static void check_end(const struct object *job, struct strv *problems)
+static void check_end(const struct object *job, uint32_t ipus, struct strv *problems)
 {
     AUTO(jobspec) struct job_spec spec = {0};
     AUTO(strv) struct strv unused = {0};
 
     jobspec_read(job->doc, &spec, &unused);
+    check_size(job, spec.ipus_per_instance, ipus, problems);
     if (!job_is_managed_by_us(&spec))
         object_add_problem(
             job,
@@ -98,7 +116,7 @@ static void check_job(struct object *job, const struct objects *objects, enum en
     references_check(job, objects, problems);
     if (!is_valid)
         return;
-    check_end(job, problems);
+    check_end(job, ipus, problems);
     warnings_for_job(NULL, job->doc, &facts, warnings);
     apply_defaults(job->doc);
     leave_network_out(job->doc);

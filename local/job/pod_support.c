@@ -205,7 +205,7 @@ static void note(const struct check *check, const struct pod_support_row *row, c
     AUTO(mem) char *line = pod_support_line(support->how, row->path, support->why);
     AUTO(mem) char *problem = mem_printf("%s; %s", pod_support_name(support->how), support->why);
 
-    if (check->is_strict)
+    if (check->is_strict && support->how == SUPPORT_IGNORED)
         report(check, path, problem);
     else if (!strv_has(check->notes, line))
         strv_push(check->notes, line);
@@ -334,6 +334,28 @@ static void check_images(const struct check *check, const cJSON *spec, const cha
     }
 }
 
+static void check_pull_policies(const struct check *check, const cJSON *spec, const char *list)
+{
+    static const char *const policies[] = {"Always", "IfNotPresent", "Never"};
+    int index = 0;
+
+    JSON_EACH (container, json_at(spec, list)) {
+        const cJSON *policy = field_at(container, "imagePullPolicy");
+        const char *text = policy && cJSON_IsString(policy) ? policy->valuestring : "";
+        AUTO(mem) char *path = mem_printf("%s[%d].imagePullPolicy", list, index++);
+        AUTO(mem)
+        char *what = mem_printf("Unsupported value: \"%.60s\": supported values: \"Always\", "
+                                "\"IfNotPresent\", \"Never\"",
+                                text);
+        bool is_known = !policy;
+
+        for (size_t i = 0; i < COUNT_OF(policies); i++)
+            is_known = is_known || str_eq(text, policies[i]);
+        if (!is_known)
+            report(check, path, what);
+    }
+}
+
 static bool has_volume(const cJSON *volumes, const char *name)
 {
     JSON_EACH (volume, volumes) {
@@ -381,11 +403,15 @@ static void check_ports(const struct check *check, const cJSON *spec)
         const cJSON *ports = json_at(container, "ports");
         AUTO(mem) char *path = mem_printf("containers[%d].ports", container_index++);
 
-        if (ports && ports->child && (uint64_t)instances * workers > 1)
-            report(
-                check, path,
-                "not possible without a cluster: several pods would use the same port of this machine; run "
-                "one pod, with --set spec.jobInstances=1");
+        AUTO(mem)
+        char *what =
+            mem_printf("not possible without a cluster: several pods would use the same port of this "
+                       "machine; run one pod, with%s%s",
+                       instances > 1 ? " --set spec.jobInstances=1" : "",
+                       workers > 1 ? " --set spec.workersPerJobInstance=1" : "");
+
+        if (ports && ports->child && (instances > 1 || workers > 1))
+            report(check, path, what);
     }
 }
 
@@ -401,6 +427,7 @@ static void check_pod(const struct check *check, const cJSON *spec, const cJSON 
 
         check_commands(check, spec, lists[i], is_main && may_lack_command);
         check_images(check, spec, lists[i], is_main && is_launcher);
+        check_pull_policies(check, spec, lists[i]);
         check_mounts(check, spec, lists[i], json_at(whole, "volumes"));
     }
 }

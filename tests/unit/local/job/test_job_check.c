@@ -42,18 +42,32 @@ TEST(a_job_gets_the_defaults_of_the_webhooks)
     CHECK_INT_EQ(warnings.count, 0);
 }
 
-TEST(a_job_beyond_the_simulated_system_is_warned_of)
+TEST(a_job_beyond_the_simulated_system_is_rejected)
 {
-    struct object object = object_of(SPEC("128"));
-    AUTO(json) cJSON *doc = object.doc;
-    AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+    static const struct {
+        const char *spec;
+        uint32_t ipus; /* 0: of a system that is not known */
+        const char *problem;
+    } rows[] = {
+        {SPEC("128"), 64, "the simulated system has 64 IPUs; use --ipus 128"},
+        {SPEC("8"), 4, "the simulated system has 4 IPUs; use --ipus 8"},
+        {SPEC("128"), 128, NULL},
+        {SPEC("128"), 0, NULL},
+        {SPEC("192"), 256, "partitions have a power of two of IPUs"},
+        {SPEC("192"), 64, "partitions have a power of two of IPUs"},
+    };
 
-    job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
-                  &warnings, &problems);
-    CHECK_INT_EQ(problems.count, 0);
-    CHECK_INT_EQ(warnings.count, 1);
-    CHECK_HAS(warnings.items[0], "64");
-    CHECK_STR_EQ(json_str(doc, "spec/ipusPerJobInstance", ""), "128");
+    CHECK_ROWS (row, rows) {
+        struct object object = object_of(row->spec);
+        AUTO(json) cJSON *doc = object.doc;
+        AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+        job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, row->ipus,
+                      &notes, &warnings, &problems);
+        CHECK_INT_EQ(problems.count, row->problem != NULL);
+        if (row->problem)
+            CHECK_HAS(problems.items[0], row->problem);
+    }
 }
 
 TEST(mistakes_of_validation_and_of_this_machine_are_told_together)

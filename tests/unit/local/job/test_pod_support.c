@@ -87,8 +87,7 @@ TEST(an_image_is_not_needed_but_by_a_cluster)
     static const struct {
         const char *pod, *launcher, *note, *problem;
     } rows[] = {
-        {"{\"containers\":[" WITH_IMAGE "]}", "{}", "approximated  containers[].image",
-         "containers[0].image: approximated; the programs"},
+        {"{\"containers\":[" WITH_IMAGE "]}", "{}", "approximated  containers[].image", NULL},
         {"{\"containers\":[{" RUNS "}]}", "{}", "ignored       containers[].image is missing",
          "spec.workers.template.spec.containers[0].image: Required value"},
         {"{\"initContainers\":[{" RUNS "}]}", "{}", "ignored       containers[].image is missing",
@@ -110,11 +109,49 @@ TEST(an_image_is_not_needed_but_by_a_cluster)
         pod_support_check(&job, ENGINE_PROCESS, true, &notes, &problems);
         CHECK_INT_EQ(notes.count, row->note != NULL);
         CHECK_INT_EQ(problems.count, row->problem != NULL);
-        if (row->note) {
+        if (row->note)
             CHECK_HAS(notes.items[0], row->note);
+        if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
-        }
     }
+}
+
+TEST(a_port_is_of_one_pod)
+{
+    static const struct {
+        const char *instances, *workers, *problem;
+    } rows[] = {
+        {"1", "1", NULL},
+        {"1", "2", "run one pod, with --set spec.workersPerJobInstance=1"},
+        {"2", "1", "run one pod, with --set spec.jobInstances=1"},
+        {"2", "2", "with --set spec.jobInstances=1 --set spec.workersPerJobInstance=1"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(json) cJSON *doc = job_with("{\"containers\":[{" RUNS ",\"ports\":[{\"containerPort\":80}]}]}");
+        const struct object job = {.file = &file, .original = doc, .doc = doc};
+        AUTO(strv) struct strv notes = {0}, problems = {0};
+
+        json_put_str(json_at_mut(doc, "spec"), "jobInstances", row->instances);
+        json_put_str(json_at_mut(doc, "spec"), "workersPerJobInstance", row->workers);
+        pod_support_check(&job, ENGINE_PROCESS, false, &notes, &problems);
+        CHECK_INT_EQ(problems.count, row->problem != NULL);
+        if (row->problem)
+            CHECK_HAS(problems.items[0], row->problem);
+    }
+}
+
+TEST(a_pull_policy_that_no_cluster_has_is_rejected)
+{
+    AUTO(json)
+    cJSON *doc = job_with("{\"containers\":[{" RUNS ",\"image\":\"i\",\"imagePullPolicy\":"
+                          "\"IfNotpresent\"}]}");
+    const struct object job = {.file = &file, .original = doc, .doc = doc};
+    AUTO(strv) struct strv notes = {0}, problems = {0};
+
+    pod_support_check(&job, ENGINE_PODMAN, false, &notes, &problems);
+    CHECK_INT_EQ(problems.count, 1);
+    CHECK_HAS(problems.items[0], "containers[0].imagePullPolicy: Unsupported value: \"IfNotpresent\"");
 }
 
 TEST(a_launcher_mounts_volumes_of_its_workers)
@@ -166,10 +203,11 @@ TEST(an_engine_that_has_images_honours_more)
     pod_support_check(&job, ENGINE_PODMAN, true, &notes, &problems);
     CHECK_INT_EQ(problems.count, 0);
     pod_support_check(&job, ENGINE_PROCESS, true, &notes, &problems);
-    CHECK_INT_EQ(problems.count, 3); /* image, its policy and the missing command */
+    CHECK_INT_EQ(problems.count, 2); /* the policy and the missing command */
     pod_support_check(&bare, ENGINE_PODMAN, false, &notes, &problems);
-    CHECK_INT_EQ(problems.count, 4);
-    CHECK_HAS(problems.items[3], "containers[0].image: Required value");
-    CHECK_INT_EQ(notes.count, 1);
-    CHECK_HAS(notes.items[0], "approximated  containers[].resources");
+    CHECK_INT_EQ(problems.count, 3);
+    CHECK_HAS(problems.items[2], "containers[0].image: Required value");
+    CHECK_INT_EQ(notes.count, 2);
+    CHECK_HAS(notes.items[0], "approximated  containers[].image");
+    CHECK_HAS(notes.items[1], "approximated  containers[].resources");
 }
