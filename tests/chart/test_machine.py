@@ -20,6 +20,7 @@ export SYSTEMD_OFFLINE=1  # no init process is needed to start and stop services
 # What is so when all commands of a page have succeeded.
 THEN = {
     "CONTRIBUTING.md": "",
+    "docs/ipu-run.md": 'test "$(command -v ipu-run)" = "$PWD/build/release/local/ipu-run"; ipu-run --version',
     "docs/popdist.md": "pkg-config --cflags --libs popdist",
     "docs/vipu.md": """
         test "$(command -v vipu-server)" = /usr/bin/vipu-server
