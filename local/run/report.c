@@ -71,10 +71,13 @@ void report_status(struct report *report, int64_t now_ms, const char *job, const
 void report_progress(struct report *report, int64_t now_ms, const char *job, const cJSON *status)
 {
     const cJSON *metrics = json_at(status, "trainerStatus/metrics"), *first = metrics ? metrics->child : NULL;
+    const char *problem = json_str(status, "progress/problem", NULL);
     AUTO(str) struct str text = {0};
 
     str_adds(&text, json_str(status, "progress/summary", ""));
     if (first)
         str_addf(&text, ", %s %s", json_str(first, "name", ""), json_str(first, "value", ""));
+    if (problem)
+        str_addf(&text, ": %s", problem);
     report_status(report, now_ms, job, "Progress", str_text(&text));
 }

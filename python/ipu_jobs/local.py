@@ -25,7 +25,7 @@ NAMESPACE = "default"
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 STATUS = re.compile(r" *([\d.]+) s  (\w+) *(.*)")
 PROGRESS = "Progress"  # in place of a state: a report of the program
-REPORT = re.compile(r"((?:(\d+)%|unknown)[^,]*)(?:, (\S+) (.*))?")
+REPORT = re.compile(r"((?:(\d+)%|unknown)[^,:]*)(?:, (\S+) ([^:]*))?(?:: (.*))?")
 POD = re.compile(r"-(worker-\d+|launcher(-\d+)?)$")
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 PAUSE_S = 0.1
@@ -247,7 +247,8 @@ def _progress(reports: List[str]) -> Dict[str, Any]:
     if not match:
         return {}
     metrics = [{"name": match[3], "value": match[4]}] if match[3] else []
-    return {"progress": {"summary": match[1], **({"percentage": int(match[2])} if match[2] else {})}, "trainerStatus": {"metrics": metrics}}
+    progress = {"summary": match[1], "percentage": int(match[2]) if match[2] else None, "problem": match[5]}
+    return {"progress": {key: value for key, value in progress.items() if value is not None}, "trainerStatus": {"metrics": metrics}}
 
 
 def _is_running(folder: Path) -> bool:

@@ -77,3 +77,12 @@ def test_on_this_machine(local, tmp_path):  # noqa: F811
     (tmp_path / "end").touch()
     assert one.wait(timeout=TIMEOUT_S).progress.percentage == 100
     assert one.progress.metrics == {"loss": "0.1"}
+
+
+@pytest.mark.parametrize("printed, progress, metrics", [
+    ("unknown (invalid): no JSON, at byte 1", {"summary": "unknown (invalid)", "problem": "no JSON, at byte 1"}, []),
+    ("40% (invalid), loss 0.1: no JSON", {"summary": "40% (invalid)", "percentage": 40, "problem": "no JSON"},
+     [{"name": "loss", "value": "0.1"}]),
+])  # fmt: skip
+def test_what_is_wrong_with_a_report_is_no_metric(printed, progress, metrics):
+    assert ipu_jobs.local._progress([printed]) == {"progress": progress, "trainerStatus": {"metrics": metrics}}

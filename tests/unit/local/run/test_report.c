@@ -63,3 +63,31 @@ TEST(a_line_says_whether_it_goes_on_and_steers_no_terminal)
         free(out); /* of stdio */
     }
 }
+
+TEST(an_invalid_report_of_progress_says_what_is_wrong)
+{
+    static const struct {
+        const char *status, *want;
+    } rows[] = {
+        {"{\"progress\":{\"summary\":\"40%\"}}", "  0.0 s  Progress   40%\n"},
+        {"{\"progress\":{\"summary\":\"unknown (invalid)\",\"problem\":\"no JSON\"}}",
+         "  0.0 s  Progress   unknown (invalid): no JSON\n"},
+        {"{\"progress\":{\"summary\":\"40% (invalid)\",\"problem\":\"no JSON\"},\"trainerStatus\":{"
+         "\"metrics\":[{\"name\":\"loss\",\"value\":\"0.1\"}]}}",
+         "  0.0 s  Progress   40% (invalid), loss 0.1: no JSON\n"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct report report = {0};
+        struct err err;
+        AUTO(json) cJSON *status = json_parse(slice_of(row->status), &err);
+        char *out = NULL;
+        size_t len;
+
+        report.out = open_memstream(&out, &len);
+        report_progress(&report, 0, "train", status);
+        (void)fclose(report.out);
+        CHECK_STR_EQ(out, row->want);
+        free(out); /* of stdio */
+    }
+}
