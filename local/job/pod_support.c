@@ -184,6 +184,15 @@ static bool is_divided(const char *pattern)
     return false;
 }
 
+/* Of what is divided: whether it is a list, and not an object. */
+static bool is_list(const char *pattern)
+{
+    for (const struct pod_support_row *row = pod_support_rows; row->path; row++)
+        if (str_has_prefix(row->path, pattern) && row->path[strlen(pattern)] == '[')
+            return true;
+    return false;
+}
+
 struct check {
     const struct object *job;
     const char *where; /* the pod's spec, in the job */
@@ -197,6 +206,17 @@ static void report(const struct check *check, const char *path, const char *what
     AUTO(mem) char *problem = mem_printf("%s.%s: %s", check->where, path, what);
 
     object_add_problem(check->job, problem, check->problems);
+}
+
+/* By validation, or here: of a value of the wrong type, nothing else is told. */
+static bool is_reported(const struct check *check, const char *path)
+{
+    AUTO(mem) char *place = mem_printf("%s.%s: ", check->where, path);
+
+    for (size_t i = 0; i < check->problems->count; i++)
+        if (strstr(check->problems->items[i], place))
+            return true;
+    return false;
 }
 
 static void note(const struct check *check, const struct pod_support_row *row, const char *path)
@@ -279,12 +299,12 @@ static void check_field(const struct check *check, const cJSON *node, const char
 
     if (cJSON_IsNull(node))
         return;
-    if (is_divided(pattern) && (cJSON_IsArray(node) || cJSON_IsObject(node))) {
-        check_children(check, node, path);
-        return;
-    }
     if (is_divided(pattern)) {
-        report(check, path, "Invalid value: must be an object or a list");
+        if (is_list(pattern) ? cJSON_IsArray(node) : cJSON_IsObject(node))
+            check_children(check, node, path);
+        else if (!is_reported(check, path))
+            report(check, path,
+                   is_list(pattern) ? "Invalid value: must be a list" : "Invalid value: must be an object");
     } else if (!row || (str_eq(row->path, "volumes[]") && !is_rejected_volume(pattern))) {
         report_unknown(check, path, pattern);
     } else if (row->of[check->engine].how == SUPPORT_REJECTED) {
@@ -296,19 +316,27 @@ static void check_field(const struct check *check, const cJSON *node, const char
     }
 }
 
+/* NULL: it is no list. */
+static const cJSON *items_of(const cJSON *spec, const char *list)
+{
+    const cJSON *items = json_at(spec, list);
+
+    return cJSON_IsArray(items) ? items : NULL;
+}
+
 /* What an image would do without a command is not known here. */
 static void check_commands(const struct check *check, const cJSON *spec, const char *list,
                            bool may_first_lack)
 {
     int index = 0;
 
-    JSON_EACH (container, json_at(spec, list)) {
+    JSON_EACH (container, items_of(spec, list)) {
         const cJSON *command = json_at(container, "command");
         bool may_lack = may_first_lack && index == 0 && !json_at(container, "args");
         AUTO(mem) char *path = mem_printf("%s[%d].command", list, index++);
 
         may_lack = may_lack || check->engine == ENGINE_PODMAN;
-        if (!may_lack && !(cJSON_IsArray(command) && command->child))
+        if (!may_lack && !(cJSON_IsArray(command) && command->child) && !is_reported(check, path))
             report(check, path, "Required value: the image's own command is known with --engine podman only");
     }
 }
@@ -321,7 +349,7 @@ static void check_images(const struct check *check, const cJSON *spec, const cha
         pod_support_line(SUPPORT_IGNORED, "containers[].image is missing", "a cluster would reject the job");
     int index = 0;
 
-    JSON_EACH (container, json_at(spec, list)) {
+    JSON_EACH (container, items_of(spec, list)) {
         bool may_lack = may_first_lack && index == 0;
         AUTO(mem) char *path = mem_printf("%s[%d].image", list, index++);
 
@@ -339,7 +367,7 @@ static void check_pull_policies(const struct check *check, const cJSON *spec, co
     static const char *const policies[] = {"Always", "IfNotPresent", "Never"};
     int index = 0;
 
-    JSON_EACH (container, json_at(spec, list)) {
+    JSON_EACH (container, items_of(spec, list)) {
         const cJSON *policy = field_at(container, "imagePullPolicy");
         const char *text = policy && cJSON_IsString(policy) ? policy->valuestring : "";
         AUTO(mem) char *path = mem_printf("%s[%d].imagePullPolicy", list, index++);
@@ -369,7 +397,7 @@ static void check_mounts(const struct check *check, const cJSON *spec, const cha
 {
     int container_index = 0;
 
-    JSON_EACH (container, json_at(spec, list)) {
+    JSON_EACH (container, items_of(spec, list)) {
         int index = 0;
 
         JSON_EACH (mount, json_at(container, "volumeMounts")) {
@@ -399,7 +427,7 @@ static void check_ports(const struct check *check, const cJSON *spec)
 
     (void)field_count_read(json_at(job, "jobInstances"), &instances);
     (void)field_count_read(json_at(job, "workersPerJobInstance"), &workers);
-    JSON_EACH (container, json_at(spec, "containers")) {
+    JSON_EACH (container, items_of(spec, "containers")) {
         const cJSON *ports = json_at(container, "ports");
         AUTO(mem) char *path = mem_printf("containers[%d].ports", container_index++);
 

@@ -177,7 +177,7 @@ static const char *workers_path(const cJSON *job)
 
 static void check_launcher(const cJSON *job, const struct job_spec *spec, struct strv *problems)
 {
-    if (!spec->has_launcher)
+    if (!spec->has_launcher || !cJSON_IsObject(json_at(job, "spec/launcher")))
         return;
     check_command(job, problems);
     template_types_check_env(job, "spec/launcher/env", problems);

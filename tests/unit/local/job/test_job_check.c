@@ -86,6 +86,35 @@ TEST(mistakes_of_validation_and_of_this_machine_are_told_together)
     CHECK(json_at(doc, "spec/cleanPodPolicy") == NULL);
 }
 
+TEST(a_value_of_the_wrong_type_is_one_mistake)
+{
+#define JOB_WITH(container, more)                                                                            \
+    "{\"jobInstances\":1,\"ipusPerJobInstance\":4," more                                                     \
+    "\"workers\":{\"template\":{\"spec\":{\"containers\":" container "}}}}"
+    static const struct {
+        const char *spec, *problem;
+    } rows[] = {
+        {JOB_WITH("[{\"name\":\"a\",\"command\":\"sh -c x\"}]", ""),
+         "containers[0].command: Invalid value: \"sh -c x\": must be a list of strings"},
+        {JOB_WITH("[{\"name\":\"a\",\"command\":[\"x\"],\"env\":{\"A\":\"B\"}}]", ""),
+         "containers[0].env: Invalid value: {\"A\":\"B\"}: must be a list"},
+        {JOB_WITH("{\"name\":\"a\"}", ""), "containers: Invalid value: {\"name\":\"a\"}: must be a list"},
+        {JOB_WITH("[{\"name\":\"a\",\"command\":[\"x\"]}]", "\"launcher\":\"mpirun\","),
+         "spec.launcher: Invalid value: \"mpirun\": must be an object"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct object object = object_of(row->spec);
+        AUTO(json) cJSON *doc = object.doc;
+        AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
+
+        job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
+                      &warnings, &problems);
+        CHECK_INT_EQ(problems.count, 1);
+        CHECK_HAS(problems.items[0], row->problem);
+    }
+}
+
 #define JOB_OF(instances, more)                                                                              \
     "{\"jobInstances\":" instances ",\"ipusPerJobInstance\":4," more                                         \
     "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"x\"]}]}}}}"

@@ -48,8 +48,11 @@ TEST(each_field_is_decided_by_the_longest_path)
          "containers[0].env[0].vale: Forbidden: unknown field; did you mean value?"},
         {"{\"containers\":[{" RUNS ",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldReff\":{}}}]}]}", NULL,
          "valueFrom.fieldReff: Forbidden: unknown field; did you mean fieldRef?"},
-        {"{\"containers\":[{" RUNS "}],\"volumes\":5}", NULL,
-         "volumes: Invalid value: must be an object or a list"},
+        {"{\"containers\":[{" RUNS "}],\"volumes\":5}", NULL, "volumes: Invalid value: must be a list"},
+        {"{\"containers\":[{" RUNS ",\"env\":{\"A\":\"B\"}}]}", NULL,
+         "containers[0].env: Invalid value: must be a list"},
+        {"{\"containers\":[{" RUNS ",\"env\":[[]]}]}", NULL,
+         "containers[0].env[0]: Invalid value: must be an object"},
         {"{\"containers\":[{" RUNS ",\"volumeMounts\":[{\"name\":\"v\"},{\"name\":\"w\"}]}],\"volumes\":[{"
          "\"name\":\"v\"}]}",
          NULL, "containers[0].volumeMounts[1].name: Not found: \"w\""},

@@ -223,6 +223,7 @@ static const struct {
      "4; remove "
      "one of them"},
     {FOUR "\"launcher\":{}," WORKERS, "spec.launcher.command: Required value"},
+    {FOUR "\"launcher\":\"mpirun\"," WORKERS, "spec.launcher: Invalid value: \"mpirun\": must be an object"},
     {FOUR "\"launcher\":{\"command\":[]}," WORKERS, "spec.launcher.command: Required value"},
     {FOUR "\"launcher\":{\"command\":\"mpirun\"}," WORKERS,
      "spec.launcher.command: Invalid value: \"mpirun\"" COMMAND_WANTED},
