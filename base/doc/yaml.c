@@ -133,18 +133,20 @@ static bool plain_number(const char *text, double *ret)
     return isfinite(*ret);
 }
 
-static cJSON *plain_scalar(const char *text)
+static cJSON *plain_scalar(const char *text, bool is_1_1)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const yes[] = {"true", "True", "TRUE", NULL};
     static const char *const no[] = {"false", "False", "FALSE", NULL};
+    static const char *const yes_1_1[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", NULL};
+    static const char *const no_1_1[] = {"n", "N", "no", "No", "NO", "off", "Off", "OFF", NULL};
     double number;
 
     if (is_one_of(text, nulls))
         return cJSON_CreateNull();
-    if (is_one_of(text, yes))
+    if (is_one_of(text, yes) || (is_1_1 && is_one_of(text, yes_1_1)))
         return cJSON_CreateTrue();
-    if (is_one_of(text, no))
+    if (is_one_of(text, no) || (is_1_1 && is_one_of(text, no_1_1)))
         return cJSON_CreateFalse();
     if (plain_number(text, &number))
         return cJSON_CreateNumber(number);
@@ -191,7 +193,7 @@ static bool on_scalar(struct reader *r, const yaml_event_t *event)
     if (wants_key(r))
         return take_key(r, event, text);
     bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !tag;
-    return place(r, plain ? plain_scalar(text) : cJSON_CreateString(text), &event->start_mark);
+    return place(r, plain ? plain_scalar(text, r->is_stream) : cJSON_CreateString(text), &event->start_mark);
 }
 
 static bool open_level(struct reader *r, const yaml_event_t *event, cJSON *node, bool anchored, bool tagged)

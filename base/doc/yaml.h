@@ -15,7 +15,8 @@ struct yaml_doc {
 
 /* ERR_INVALID with "NAME: line N: what is wrong". */
 MUST_USE bool yaml_parse(struct slice text, const char *name, struct yaml_doc *ret, struct err *err);
-/* The same for any number of documents: the root is an array of them. */
+/* The same for any number of Kubernetes objects: the root is an array of them. Plain yes, no, on, off, y and
+ * n are booleans, as for kubectl, which reads YAML 1.1. */
 MUST_USE bool yaml_parse_stream(struct slice text, const char *name, struct yaml_doc *ret, struct err *err);
 unsigned yaml_line(const struct yaml_doc *doc, const cJSON *node); /* 1-based; 0 if unknown */
 void yaml_release(struct yaml_doc *doc);

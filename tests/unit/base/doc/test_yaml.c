@@ -139,6 +139,18 @@ TEST(a_stream_is_the_list_of_its_documents)
     CHECK_INT_EQ(yaml_line(&doc, json_at(cJSON_GetArrayItem(doc.root, 1), "b")), 3);
 }
 
+TEST(a_stream_has_the_booleans_of_kubectl)
+{
+    AUTO(yaml) struct yaml_doc doc = {0};
+    struct err err;
+
+    CHECK_OK(
+        yaml_parse_stream(SLICE_LIT("[y, Yes, on, N, no, OFF, yEs, 'yes', \"no\", yes no]"), "t", &doc, &err),
+        err);
+    AUTO(mem) char *text = json_print(doc.root);
+    CHECK_STR_EQ(text, "[[true,true,true,false,false,false,\"yEs\",\"yes\",\"no\",\"yes no\"]]");
+}
+
 TEST(a_mistake_in_a_later_document_has_its_line)
 {
     struct yaml_doc doc;
