@@ -260,11 +260,50 @@ static yaml_mark_t mark_of_byte(struct slice text, size_t offset)
     return mark;
 }
 
+static bool has_tab_in_indentation(struct slice text, size_t line)
+{
+    size_t at = 0;
+
+    for (; line && at < text.len; at++)
+        line -= text.ptr[at] == '\n';
+    while (at < text.len && text.ptr[at] == ' ')
+        at++;
+    return at < text.len && text.ptr[at] == '\t';
+}
+
+#define NO_COLON "could not find expected ':'"
+
+/* libyaml's words for frequent mistakes do not say what to correct. */
+static const char *problem_of(const struct reader *r, struct slice text)
+{
+    static const struct {
+        const char *of_libyaml, *of_tab, *others;
+    } rows[] = {
+        {"found character that cannot start any token", "a tab; indent with spaces", NULL},
+        {"found a tab character that violates indentation", "a tab; indent with spaces", NULL},
+        {"mapping values are not allowed in this context", NULL,
+         "':' is not allowed here; put the value in quotes, or add a missing ':' in the line before"},
+        {NO_COLON, NULL, "a ':' is missing after this key"},
+    };
+    const char *problem = r->parser.problem ? r->parser.problem : "not YAML";
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool is_tab = rows[i].of_tab && has_tab_in_indentation(text, r->parser.problem_mark.line);
+        const char *what = is_tab ? rows[i].of_tab : rows[i].others;
+
+        if (what && str_eq(problem, rows[i].of_libyaml))
+            return what;
+    }
+    return problem;
+}
+
 static bool broken(struct reader *r, struct slice text)
 {
-    const char *what = r->parser.problem ? r->parser.problem : "not YAML";
+    const char *what = problem_of(r, text);
     yaml_mark_t mark = r->parser.problem_mark;
 
+    if (str_eq(r->parser.problem, NO_COLON))
+        mark = r->parser.context_mark; /* of the key */
     if (r->parser.error == YAML_READER_ERROR)
         mark = mark_of_byte(text, r->parser.problem_offset);
     return complain(r, &mark, what);

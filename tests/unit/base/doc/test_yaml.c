@@ -65,11 +65,17 @@ TEST(an_empty_text_has_no_root)
 
 TEST(mistakes_name_file_and_line)
 {
+#define COLON "':' is not allowed here; put the value in quotes, or add a missing ':' in the line before"
     static const struct {
         const char *yaml, *msg;
     } rows[] = {
         {"a: 1\nb: [\n", "f.yaml: line 3: did not find expected node content"},
-        {"a: 1\n\tb: 2", "f.yaml: line 2: found a tab character that violates indentation"},
+        {"a: 1\n\tb: 2", "f.yaml: line 2: a tab; indent with spaces"},
+        {"a:\n  \tb: 2", "f.yaml: line 2: a tab; indent with spaces"},
+        {"a: @b", "f.yaml: line 1: found character that cannot start any token"},
+        {"a:\n  b 1\n  c: 2", "f.yaml: line 3: " COLON},
+        {"a: b: c", "f.yaml: line 1: " COLON},
+        {"a: 1\nb 2\n", "f.yaml: line 2: a ':' is missing after this key"},
         {"a: 1\nb: 2\na: 3", "f.yaml: line 3: duplicate key \"a\""},
         {"a: &x 1\nb: *x", "f.yaml: line 1: anchors are not supported"},
         {"a: 1\nb: *x", "f.yaml: line 2: aliases are not supported"},
