@@ -221,11 +221,15 @@ static cJSON *item_at(cJSON *list, const char **at)
     return cJSON_IsArray(list) ? cJSON_GetArrayItem(list, index) : NULL;
 }
 
-/* Objects that are not there are made; items of lists are not. */
-static bool set_at(cJSON *node, const char *path, const char *value)
+/* Objects that are not there are made; items of lists are not. False: the path ends at a node that has no
+ * such child. */
+static bool set_at(cJSON *node, const char *path, const char *value, const cJSON **ret_node, size_t *ret_len)
 {
     for (const char *at = path; node;) {
         cJSON *child;
+
+        *ret_node = node;
+        *ret_len = (size_t)(at - path);
 
         if (*at == '[') {
             child = item_at(node, &at);
@@ -252,6 +256,16 @@ static bool set_at(cJSON *node, const char *path, const char *value)
     return false;
 }
 
+static char *why_not_set(const cJSON *node, const char *path, size_t len)
+{
+    int count = cJSON_GetArraySize(node), shown = (int)len - (len && path[len - 1] == '.');
+
+    if (cJSON_IsArray(node) && count)
+        return mem_printf("%.*s is a list of %d; use %.*s[0]%s", shown, path, count, shown, path,
+                          count > 1 ? " or a later item" : "");
+    return mem_strdup("there is no such field");
+}
+
 void objects_set(struct objects *objects, const char *assignment, struct strv *problems)
 {
     const char *equals = strchr(assignment, '=');
@@ -266,9 +280,15 @@ void objects_set(struct objects *objects, const char *assignment, struct strv *p
 
         if (!object_is_kind(object, API_KIND))
             continue;
-        if (set_at(object->doc, path, equals + 1))
+        const cJSON *node = NULL;
+        size_t len = 0;
+
+        if (set_at(object->doc, path, equals + 1, &node, &len)) {
             strv_push(&object->set, assignment);
-        else
-            strv_pushf(problems, "--set %s: there is no such field", assignment);
+        } else {
+            AUTO(mem) char *why = why_not_set(node, path, len);
+
+            strv_pushf(problems, "--set %s: %s", assignment, why);
+        }
     }
 }

@@ -121,6 +121,27 @@ TEST(a_problem_of_a_value_that_was_set_names_the_option)
     }
 }
 
+TEST(a_list_is_not_set_like_an_object)
+{
+    static const struct {
+        const char *assignment, *why;
+    } rows[] = {
+        {"spec.list.a=1", "--set spec.list.a=1: spec.list is a list of 2; use spec.list[0] or a later item"},
+        {"spec.list[5].a=1", "spec.list is a list of 2; use spec.list[0]"},
+        {"spec.none[0]=1", "--set spec.none[0]=1: there is no such field"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(objects) struct objects objects = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        read(&objects, TEXT, &problems);
+        objects_set(&objects, row->assignment, &problems);
+        CHECK_INT_EQ(problems.count, 1);
+        CHECK_HAS(problems.items[0], row->why);
+    }
+}
+
 TEST(places_that_are_not_there_are_not_set)
 {
     static const char *const rows[] = {
