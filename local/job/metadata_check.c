@@ -124,7 +124,7 @@ static void check_names(const cJSON *doc, struct strv *problems)
         const cJSON *value = field_at(doc, rows[i].path);
 
         if (value && !cJSON_IsString(value))
-            field_invalid(problems, rows[i].path, value, "must be a string; put it in quotes");
+            field_invalid_text(problems, rows[i].path, value);
         else if (value && !rows[i].is_valid(value->valuestring))
             field_invalid(problems, rows[i].path, value, rows[i].wanted);
     }
@@ -145,7 +145,7 @@ static void check_pairs(const cJSON *doc, const char *metadata, bool is_labels, 
         if (!(is_labels ? is_key : is_annotation_key)(json_key(pair)))
             field_invalid(problems, place, NULL, KEY_WANTED);
         else if (!cJSON_IsString(pair))
-            field_invalid(problems, place, pair, "must be a string");
+            field_invalid_text(problems, place, pair);
         else if (is_labels && !is_label_value(pair->valuestring))
             field_invalid(problems, place, pair, LABEL_VALUE_WANTED);
     }

@@ -66,6 +66,14 @@ void field_invalid(struct strv *problems, const char *path, const cJSON *value, 
     add(problems, path, "Invalid value", value, what);
 }
 
+void field_invalid_text(struct strv *problems, const char *path, const cJSON *value)
+{
+    bool has_children = cJSON_IsArray(value) || cJSON_IsObject(value);
+
+    field_invalid(problems, path, value,
+                  has_children ? "must be a string" : "must be a string; put it in quotes");
+}
+
 static void unsupported(struct strv *problems, const char *path, const cJSON *value,
                         const char *const *supported, size_t count)
 {
@@ -143,7 +151,7 @@ const char *field_text(const cJSON *job, const char *path, struct strv *problems
     const cJSON *value = field_at(job, path);
 
     if (value && !cJSON_IsString(value)) {
-        field_invalid(problems, path, value, "must be a string");
+        field_invalid_text(problems, path, value);
         return NULL;
     }
     return value ? value->valuestring : NULL;

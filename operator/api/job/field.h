@@ -15,6 +15,8 @@
 
 void field_required(struct strv *problems, const char *path);
 void field_invalid(struct strv *problems, const char *path, const cJSON *value, const char *what);
+/* Of a value that is no string. */
+void field_invalid_text(struct strv *problems, const char *path, const cJSON *value);
 void field_duplicate(struct strv *problems, const char *path, const cJSON *value);
 void field_forbidden(struct strv *problems, const char *path, const char *why);
 

@@ -93,7 +93,7 @@ double quantity_read(const cJSON *value)
 static void check_text(const cJSON *value, const char *path, struct strv *problems)
 {
     if (!cJSON_IsString(value))
-        field_invalid(problems, path, value, "must be a string");
+        field_invalid_text(problems, path, value);
 }
 
 static void check_quantity(const cJSON *value, const char *path, struct strv *problems)

@@ -43,7 +43,10 @@ static void check_objects(const cJSON *job, struct strv *problems)
         const cJSON *value = field_at(job, paths[i]);
 
         if (value && !cJSON_IsObject(value))
-            field_invalid(problems, paths[i], value, "must be an object");
+            field_invalid(problems, paths[i], value,
+                          str_eq(paths[i], "spec/restartPolicy")
+                              ? "must be an object, such as {type: OnFailure}"
+                              : "must be an object");
     }
 }
 

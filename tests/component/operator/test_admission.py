@@ -195,7 +195,7 @@ def test_mistakes_of_all_kinds_are_named_at_once_with_their_values(webhooks):
         f"{container}.command": 'Invalid value: "train": must be a list of strings, such as ["sleep", "10"]',
         f"{container}.imaeg": "Forbidden: unknown field",
         f"{container}.image": "Required value",
-        f"{container}.env[0].value": "Invalid value: 1: must be a string",
+        f"{container}.env[0].value": "Invalid value: 1: must be a string; put it in quotes",
         f"{container}.env[1].value": 'Invalid value: "mine": is set by the operator; remove it',
         f"{container}.resources.limits[memory]": 'Invalid value: "4 GB": must be a quantity such as 2, 500m or 4Gi',
         f"{container}.resources.limits[graphcore.ai/ipu]":
