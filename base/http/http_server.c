@@ -1,5 +1,6 @@
 #include "base/http/http_server.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <fcntl.h>
 #include <string.h>
@@ -73,14 +74,35 @@ static struct lws_context *open_context(struct http_server *server)
     return lws_create_context(&info);
 }
 
+/* The library (4.1) binds a name, and while IPv6 is on also an IPv4 address, to all addresses without a word.
+ */
+struct numeric_address {
+    char text[INET6_ADDRSTRLEN];
+    uint64_t family;
+};
+
+static bool resolve_address(struct loop *loop, const char *address, struct numeric_address *ret)
+{
+    uv_getaddrinfo_t request;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+
+    if (uv_getaddrinfo(loop_uv(loop), &request, NULL, address, NULL, &hints) != 0)
+        return false;
+    if (uv_ip_name(request.addrinfo->ai_addr, ret->text, sizeof(ret->text)) != 0)
+        ret->text[0] = '\0';
+    ret->family = request.addrinfo->ai_family == AF_INET ? LWS_SERVER_OPTION_DISABLE_IPV6 : 0;
+    uv_freeaddrinfo(request.addrinfo);
+    return ret->text[0];
+}
+
 static struct lws_vhost *open_vhost(struct http_server *server, const struct http_server_options *options,
-                                    uint64_t family)
+                                    const struct numeric_address *at)
 {
     struct lws_context_creation_info info = {
         .port = options->port,
-        .iface = options->address,
+        .iface = options->address ? at->text : NULL,
         .protocols = server->protocols,
-        .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | family,
+        .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | at->family,
         .alpn = "http/1.1", /* its HTTP/2 breaks with the Kubernetes API server as a client */
         .keepalive_timeout = IDLE_TIMEOUT_S,
         .timeout_secs = READ_TIMEOUT_S,
@@ -119,6 +141,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
                                     struct err *err)
 {
     struct http_server *server = NEW(struct http_server);
+    struct numeric_address at = {0};
 
     server->side = (struct http_server_shared){
         .conns = {.loop = loop, .per_peer_max = options->connections_per_peer}, .routes = options->routes};
@@ -131,9 +154,12 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
         return NULL;
     }
     server->wake_fd = find_wakeup_fd(server);
-    server->vhost = open_vhost(server, options, 0);
-    if (!server->vhost) /* a machine without IPv6 */
-        server->vhost = open_vhost(server, options, LWS_SERVER_OPTION_DISABLE_IPV6);
+    if (!options->address || resolve_address(loop, options->address, &at))
+        server->vhost = open_vhost(server, options, &at);
+    if (!server->vhost && !options->address) { /* a machine without IPv6 */
+        at.family = LWS_SERVER_OPTION_DISABLE_IPV6;
+        server->vhost = open_vhost(server, options, &at);
+    }
     if (!server->vhost) {
         http_server_free(server);
         err_set(err, ERR_IO, "cannot listen on %s port %u: address in use or not available",

@@ -782,6 +782,46 @@ TEST_F(bench, b, a_port_in_use_is_an_error)
     CHECK_STR_EQ(err.msg, want);
 }
 
+static bool answers_at(uint32_t ip, uint16_t port)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(ip)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool answers;
+
+    CHECK(fd >= 0);
+    answers = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    (void)close(fd);
+    return answers;
+}
+
+TEST_F(bench, b, only_the_given_address)
+{
+    static const struct {
+        const char *address;
+        bool at_first, at_second; /* 127.0.0.1, 127.0.0.2 */
+    } rows[] = {{"127.0.0.1", true, false}, {"127.0.0.2", false, true}};
+
+    CHECK_ROWS (row, rows) {
+        struct err err;
+        struct http_server *server = http_server_new(
+            b->loop, &(struct http_server_options){.address = row->address, .routes = routes}, &err);
+
+        CHECK_OK(server != NULL, err);
+        CHECK(answers_at(INADDR_LOOPBACK, http_server_port(server)) == row->at_first);
+        CHECK(answers_at(INADDR_LOOPBACK + 1, http_server_port(server)) == row->at_second);
+        http_server_free(server);
+    }
+}
+
+TEST_F(bench, b, an_address_that_does_not_exist_is_an_error)
+{
+    struct err err;
+    struct http_server_options nowhere = {.address = "nowhere.invalid", .routes = routes};
+
+    CHECK_ERR(http_server_new(b->loop, &nowhere, &err) != NULL, err, ERR_IO);
+}
+
 TEST_F(bench, b, all_addresses)
 {
     struct err err;
