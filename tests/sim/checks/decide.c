@@ -5,6 +5,7 @@
 #include "checks/invariants.h"
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/state/schedule.h"
+#include "checks/queue_order.h"
 #include "checks/records.h"
 
 /* All would cost a fifth of the run. */
@@ -57,6 +58,8 @@ void __wrap_job_decide(const struct job_view *view, struct plan *plan)
         world_stop(world, clock_host());
     progress_decided(world, view, plan);
     records_judged(world, view);
+    if (view->job)
+        queue_order_note_plan(world, view->name, plan);
     if (world->progress.decisions++ % TWICE_EACH)
         return;
     __real_job_decide(view, &again);

@@ -41,11 +41,27 @@ void queue_order_note_left(struct world *world, const cJSON *pod)
         job->waits_since_ms = 0; /* its status is from before; it counts when it is written again */
 }
 
+void queue_order_note_plan(struct world *world, const char *job, const struct plan *plan)
+{
+    const struct op *claims = plan_claims(plan);
+    struct user_job *known = world_job(world, job);
+
+    if (known)
+        known->is_validated = !claims || claims->ready;
+}
+
+/* A leader that gets no answer of the API server about a template goes on without the job after a while. */
+static bool may_be_left_out(const struct world *world, const struct user_job *job)
+{
+    return !world->options.is_calm && !job->is_validated;
+}
+
 static bool has_waited(const struct world *world, const struct user_job *job)
 {
     int64_t reported_within_ms = world->options.is_calm ? REPORTED_WITHIN_MS : REPORTED_WITHIN_STORM_MS;
 
-    return job->waits_since_ms && clock_now_ms() - job->waits_since_ms >= reported_within_ms;
+    return job->waits_since_ms && !may_be_left_out(world, job) &&
+           clock_now_ms() - job->waits_since_ms >= reported_within_ms;
 }
 
 static size_t count_ended(const cJSON *job)

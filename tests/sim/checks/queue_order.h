@@ -3,10 +3,13 @@
  * one of lower priority, nor by a younger one of the same. */
 #pragma once
 
+#include "operator/reconcile/decide/model/plan.h"
 #include "world/world.h"
 
 /* The job's object has changed. */
 void queue_order_note_reported(struct user_job *job, const cJSON *doc);
+/* A plan of the job: it waits with its template validated, or not yet. */
+void queue_order_note_plan(struct world *world, const char *job, const struct plan *plan);
 /* The API server has rejected a pod: its job leaves the line for a while, and says so a moment later. */
 void queue_order_note_left(struct world *world, const cJSON *pod);
 /* A record was made: an instance has been served. */

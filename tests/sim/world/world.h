@@ -55,6 +55,7 @@ struct user_job {
     int64_t created_s;
     int64_t served_s;       /* when an instance has got IPUs; 0: none has */
     int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
+    bool is_validated;      /* the latest plan says that its template is */
     int64_t kept_since_ms;  /* jobs that cannot start keep it from IPUs for so long; 0: none does */
     unsigned step;          /* of what its user does */
     unsigned swings;        /* how often it was suspended or resumed */
