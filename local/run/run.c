@@ -86,8 +86,12 @@ static bool are_all(const struct run *run, bool is_gone)
 static void show(struct run *run, struct run_job *job, const cJSON *doc)
 {
     const char *state = json_str(doc, "status/launcherStatus", "");
-    const char *message = json_str(doc, "status/lastMessage", "");
+    AUTO(mem) char *message = mem_strdup(json_str(doc, "status/lastMessage", ""));
     AUTO(mem) char *line = mem_printf("%s %s", state, message);
+
+    /* Another field of the job than what resumes it here, which on_suspend has named. */
+    if (str_has_suffix(message, SUSPENDED_REMEDY))
+        message[strlen(message) - strlen(SUSPENDED_REMEDY)] = '\0';
 
     if (!*state || str_eq(line, job->shown))
         return;
@@ -256,7 +260,9 @@ static void on_suspend(void *ctx, int signum)
     (void)signum;
     if (run->is_ending || run->is_suspending)
         return;
-    (void)fprintf(stderr, "ipu-run: suspending the job; resume it with fg, or kill -CONT %d\n",
+    (void)fprintf(stderr,
+                  "ipu-run: suspending the job; resume it with fg, or kill -CONT %d: its program then starts "
+                  "again from the beginning\n",
                   (int)getpid());
     suspend_jobs(run, true);
 }

@@ -30,12 +30,13 @@ def suspended(run, prints, tmp_path):
 
 
 def test_a_suspended_job_has_no_processes_and_runs_again(run, suspended):
-    assert "Suspended" in suspended.output.read_text()
+    text = suspended.output.read_text()
+    assert "Suspended; no IPUs held\n" in text and "spec.suspend" not in text
     suspended.send_signal(signal.SIGCONT)
     done = run.finish(suspended)
     assert done.code == 0, done.out + done.err
     assert "[hello 0.0] again" in done.lines
-    assert f"ipu-run: suspending the job; resume it with fg, or kill -CONT {suspended.pid}" in done.err
+    assert f"ipu-run: suspending the job; resume it with fg, or kill -CONT {suspended.pid}: its program then starts again" in done.err
 
 
 def test_a_suspended_job_can_be_deleted(run, suspended):

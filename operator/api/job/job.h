@@ -15,6 +15,9 @@ enum restart_type { RESTART_NEVER, RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_E
 enum strategy { STRATEGY_ROLLING_UPDATE, STRATEGY_RECREATE };
 enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 
+/* The end of the message of a suspended job. */
+#define SUSPENDED_REMEDY ". Set spec.suspend to false to resume"
+
 #define JOB_NO_TTL UINT32_MAX
 #define JOB_INSTANCES_MAX 10000u
 #define JOB_PODS_MAX                                                                                         \

@@ -207,8 +207,8 @@ void decide_suspended(const struct job_view *view, const cJSON *status, struct p
     prefer_hold(view, plan, &v, &text);
     if (text && waits_for_controller(view))
         v.reason = "ControllerUnavailable"; /* a changed reason is reported immediately */
-    v.message = text ? mem_printf("Suspending: %s", text)
-                     : mem_strdup("Suspended; no IPUs held. Set spec.suspend to false to resume");
+    v.message =
+        text ? mem_printf("Suspending: %s", text) : mem_strdup("Suspended; no IPUs held" SUSPENDED_REMEDY);
     verdict_note_rejected_write(view, plan, &v);
     status_decide(view, status, &v, plan);
     mem_free(text);
