@@ -88,7 +88,9 @@ class Local(Backend):
         if child.poll() == REJECTED:
             text = (folder / "messages").read_text(errors="replace").strip()
             shutil.rmtree(folder)
-            raise IpuJobsError(text)
+            # The file is one of this module, and no line of it is one of the user's.
+            file = re.escape(str(folder / "input.yaml"))
+            raise IpuJobsError(re.sub(rf"^{MESSAGE}(?:{file}: (?:line \d+: )?)?", "", text, flags=re.MULTILINE))
         made = self.get(namespace, name)
         assert made is not None
         return made

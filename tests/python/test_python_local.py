@@ -109,7 +109,7 @@ def test_a_run_that_could_not_go_on_has_its_cause(local, tmp_path):
 
 
 def test_a_rejected_job_leaves_nothing(local, tmp_path):
-    with pytest.raises(ipu_jobs.IpuJobsError, match="ipusPerJobInstance"):
+    with pytest.raises(ipu_jobs.IpuJobsError, match="^spec.ipusPerJobInstance: "):
         local.submit(["true"], image="none", ipus=3, name="odd")
     assert local.jobs() == [] and list((tmp_path / "ipu-jobs/default").iterdir()) == []
 
