@@ -78,8 +78,11 @@ static int unknown_verb(const char *word)
     for (const struct verb *verb = verbs; verb->name; verb++)
         suggest_candidate(&suggest, verb->name);
     best = suggest_best(&suggest);
-    complain("unknown verb \"%s\"%s%s%s; see kubectl ipu --help", word, best ? "; did you mean " : "",
-             best ? best : "", best ? "?" : "");
+    if (word[0] == '-')
+        complain("options follow the verb, as in kubectl ipu why JOB -n NAMESPACE; see kubectl ipu --help");
+    else
+        complain("unknown verb \"%s\"%s%s%s; see kubectl ipu --help", word, best ? "; did you mean " : "",
+                 best ? best : "", best ? "?" : "");
     return STATUS_BAD_USAGE;
 }
 

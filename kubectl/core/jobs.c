@@ -174,7 +174,7 @@ cJSON *top_report(const cJSON *jobs)
 }
 
 /* Who looks for a job that does not start may look here first. */
-void queue_say_nothing(const cJSON *jobs, struct str *out)
+void queue_say_nothing(const cJSON *jobs, const char *ns, struct str *out)
 {
     const cJSON *first = NULL;
     uint64_t count = 0;
@@ -185,7 +185,7 @@ void queue_say_nothing(const cJSON *jobs, struct str *out)
         first = first ? first : job;
         count++;
     }
-    str_adds(out, "No job waits for IPUs.");
+    str_addf(out, "No job waits for IPUs%s%s.", ns ? " in namespace " : "", ns ? ns : "");
     if (!first)
         return;
     str_addc(out, ' ');
@@ -194,10 +194,10 @@ void queue_say_nothing(const cJSON *jobs, struct str *out)
              json_str(first, "metadata/name", ""), json_str(first, "metadata/namespace", ""));
 }
 
-void top_say_nothing(const cJSON *jobs, struct str *out)
+void top_say_nothing(const cJSON *jobs, const char *ns, struct str *out)
 {
     (void)jobs;
-    str_adds(out, "No job holds IPUs.");
+    str_addf(out, "No job holds IPUs%s%s.", ns ? " in namespace " : "", ns ? ns : "");
 }
 
 const struct column queue_columns[] = {

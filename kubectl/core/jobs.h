@@ -15,8 +15,8 @@ cJSON *queue_report(const cJSON *jobs);
 /* Items: the jobs that hold IPUs, those with the most first. */
 cJSON *top_report(const cJSON *jobs);
 /* A sentence instead of a table without rows: none of these jobs is in the report. */
-void queue_say_nothing(const cJSON *jobs, struct str *out);
-void top_say_nothing(const cJSON *jobs, struct str *out);
+void queue_say_nothing(const cJSON *jobs, const char *ns, struct str *out);
+void top_say_nothing(const cJSON *jobs, const char *ns, struct str *out);
 
 extern const struct column queue_columns[];
 extern const struct column top_columns[];

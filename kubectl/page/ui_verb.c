@@ -369,10 +369,12 @@ static void run(struct live *live)
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         loop_on_signal(live->session->loop, signals[i], on_signal, live);
     start_watches(live);
-    if (print_out(line, strlen(line)))
+    if (print_out(line, strlen(line))) {
+        (void)fputs("kubectl ipu: open this address in your browser; Ctrl-C ends it\n", stderr);
         loop_run(live->session->loop);
-    else
+    } else {
         live->status = STATUS_FAILED;
+    }
     mem_free_secret(TAKE(line));
     mem_free_secret(TAKE(url));
     page_server_free(live->server, live->code);

@@ -52,6 +52,7 @@ struct collection {
     struct session *session;
     gzFile file;
     bool is_broken; /* the file cannot be written */
+    bool has_list;  /* at least one */
     struct strv problems;
     struct strv operator_namespaces;
 };
@@ -120,8 +121,10 @@ static cJSON *list(struct collection *collection, const struct part *part, const
     struct fetch fetch;
 
     if (fetch_list(collection, part, ns, &fetch) ||
-        (may_narrow && fetch.err.code == 403 && fetch_list(collection, part, session->ns, &fetch)))
+        (may_narrow && fetch.err.code == 403 && fetch_list(collection, part, session->ns, &fetch))) {
+        collection->has_list = true;
         return fetch.body;
+    }
     note_problem(collection, part->file, &fetch.err);
     return NULL;
 }
@@ -248,6 +251,8 @@ static void add_operator(struct collection *collection)
             strv_push(&collection->operator_namespaces, ns);
     }
     add_logs(collection, pods);
+    if (pods && !collection->operator_namespaces.count)
+        strv_push(&collection->problems, "logs of the operator: no pods of the operator found");
     if (pods)
         add_json(collection, pods_part.file, pods);
 }
@@ -299,7 +304,9 @@ static int collect_into(struct session *session, const char *path)
         is_written = printf("%s\n", path) > 0;
     strv_release(&collection.problems);
     strv_release(&collection.operator_namespaces);
-    return is_written ? STATUS_OK : STATUS_FAILED;
+    if (!collection.has_list)
+        complain("the archive has no objects: none could be read");
+    return is_written && collection.has_list ? STATUS_OK : STATUS_FAILED;
 }
 
 int collect_verb(struct session *session)

@@ -16,7 +16,8 @@ struct listing {
     struct session *session;
     cJSON *(*report)(const cJSON *jobs);
     const struct column *columns;
-    void (*say_nothing)(const cJSON *jobs, struct str *out); /* instead of an empty table */
+    void (*say_nothing)(const cJSON *jobs, const char *ns, struct str *out); /* instead of an empty table */
+    const char *ns;                                                          /* NULL: all */
     struct watch *watch;
     struct loop_timer timer;
     struct strv shown; /* rows of the last table that was printed into a pipe */
@@ -59,7 +60,7 @@ static int print_once(const struct listing *listing, const cJSON *jobs)
     if (text.len == 0) {
         AUTO(str) struct str nothing = {0};
 
-        listing->say_nothing(json_at(jobs, "items"), &nothing);
+        listing->say_nothing(json_at(jobs, "items"), listing->ns, &nothing);
         (void)fprintf(stderr, "%s\n", str_text(&nothing));
     }
     return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
@@ -141,7 +142,7 @@ static void redraw(struct loop_timer *timer)
 
     add_report(listing, report, listing->session->options->no_headers, &table);
     if (listing->session->is_terminal && table.len == 0)
-        listing->say_nothing(jobs, &table);
+        listing->say_nothing(jobs, listing->ns, &table);
     if (listing->session->is_terminal)
         str_addf(&out, "\x1b[H\x1b[J%s", str_text(&table));
     else
@@ -172,10 +173,10 @@ static void on_synced(void *ctx)
     settle(ctx);
 }
 
-static int print_changes(struct listing *listing, const char *ns)
+static int print_changes(struct listing *listing)
 {
     listing->watch = watch_new(listing->session->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
-                                                                               .ns = ns,
+                                                                               .ns = listing->ns,
                                                                                .view = keep_job,
                                                                                .view_free = free_job,
                                                                                .on_change = on_change,
@@ -192,13 +193,13 @@ static int list(struct listing *listing)
 {
     struct session *session = listing->session;
     struct fetch jobs = {0};
-    const char *ns = namespace_to_list(session, &jobs);
     int status;
 
+    listing->ns = namespace_to_list(session, &jobs);
     if (jobs.err.kind != ERR_NONE)
         status = session_complain(session, &jobs.err);
     else
-        status = session->options->watch ? print_changes(listing, ns) : print_once(listing, jobs.body);
+        status = session->options->watch ? print_changes(listing) : print_once(listing, jobs.body);
     cJSON_Delete(jobs.body);
     return status;
 }

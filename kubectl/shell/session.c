@@ -25,6 +25,10 @@ void complain(const char *fmt, ...)
     (void)fprintf(stderr, "kubectl ipu: %s\n", shown);
 }
 
+/* The API server's own words. */
+#define AT_CLUSTER_SCOPE " at the cluster scope"
+#define NO_OBJECT "\" not found"
+
 int session_complain(const struct session *session, const struct err *err)
 {
     const char *origin = session->config.origin;
@@ -33,7 +37,12 @@ int session_complain(const struct session *session, const struct err *err)
         complain("the API server rejects the credentials of %s; log in again, or choose another --context",
                  origin);
     else if (err->code == 403)
-        complain("%s; ask an admin for the permission, or choose another namespace", err->msg);
+        complain("%s; ask an admin for the permission%s", err->msg,
+                 str_has_suffix(err->msg, AT_CLUSTER_SCOPE) ? "" : ", or choose another namespace");
+    else if (err->code == 404 && str_has_suffix(err->msg, NO_OBJECT))
+        complain("%s in namespace %s", err->msg, session->ns);
+    else if (err->code == 404) /* not even the resource is there */
+        complain("%s; is the IPU operator installed in this cluster?", err->msg);
     else if ((err->code >= 200 && err->code < 600) || err->kind == ERR_INVALID) /* it did answer */
         complain("%s", err->msg);
     else

@@ -75,6 +75,35 @@ def test_what_may_not_be_read_is_left_out_and_said(server, ipu):
     assert done.returncode == 0 and "digits runs" in done.stdout and 'not read    pods: pods is forbidden: User "me"' in done.stdout
 
 
+@pytest.mark.parametrize("words, code, message, told", [
+    (["map"], 403, "pods is forbidden at the cluster scope", "at the cluster scope; ask an admin for the permission\n"),
+    (["queue", "-n", "a"], 403, 'ipujobs is forbidden in the namespace "a"', "for the permission, or choose another namespace\n"),
+    (["why", "digits"], 404, 'ipujobs.graphcore.ai "digits" not found', '"digits" not found in namespace default\n'),
+    (["why", "digits"], 404, "the server could not find the requested resource", "; is the IPU operator installed in this cluster?\n"),
+])
+def test_a_rejected_request_has_its_remedy(server, ipu, words, code, message, told):
+    server.always(lambda exchange: exchange.status(code, "Rejected", message))
+    done = ipu(server.kubeconfig, *words)
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.endswith(told)
+
+
+def test_options_follow_the_verb(server, ipu):
+    done = ipu(server.kubeconfig, "-n", "default", "why", "digits")
+    assert done.returncode == 2 and "options follow the verb" in done.stderr
+
+
+def test_an_archive_without_objects_is_a_failure(server, ipu):
+    server.always(lambda exchange: exchange.status(403, "Forbidden", "forbidden"))
+    done = ipu(server.kubeconfig, "collect", "-f", "-", text=False, errors=None, input=b"")
+    assert done.returncode == 1 and b"none could be read" in done.stderr
+
+
+def test_an_archive_without_the_operator_says_so(server, ipu):
+    server.always(lambda exchange: exchange.reply(200, {"kind": "List", "metadata": {}, "items": []}))
+    done = ipu(server.kubeconfig, "collect", "-f", "-", text=False, errors=None, input=b"")
+    assert done.returncode == 0 and b"left out logs of the operator: no pods of the operator found\n" in done.stderr
+
+
 def config(folder, server, user, extra="", cluster=""):
     path = folder / "config"
     path.write_text(f"""\

@@ -109,6 +109,7 @@ class Ui:
         self.url = self.process.stdout.readline().strip()
         found = re.fullmatch(r"http://(?:127\.0\.0\.1|\[::1\]):(\d+)/login#([0-9a-f]{64})", self.url)
         assert found, (self.url, self.process.stderr.read() if self.process.poll() is not None else "")
+        assert "open this address in your browser; Ctrl-C ends it" in self.process.stderr.readline()
         self.port, self.token = int(found[1]), found[2]
         self.cookie = None
 

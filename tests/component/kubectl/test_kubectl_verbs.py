@@ -100,7 +100,7 @@ def test_queue_and_top_of_all_namespaces(cluster, namespace, ipu):
     items = json.loads(ipu(cluster.kubeconfig, "top", "-n", namespace.namespace, "-o", "json").stdout)["items"]
     assert [(item["name"], item["ipus"]) for item in items] == [("holds", 64)]
     done = ipu(cluster.kubeconfig, "queue", "-n", "empty")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "No job waits for IPUs.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "No job waits for IPUs in namespace empty.\n")
 
 
 def test_a_watched_queue_shows_what_changes(cluster, namespace, program):
@@ -141,7 +141,8 @@ def test_kubectl_finds_the_plug_in_and_its_completion(cluster, namespace, progra
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "KUBECONFIG": cluster.kubeconfig, "HOME": str(tmp_path)}
     assert run(cluster.program, "ipu", "why", "digits", "-n", namespace.namespace, env=env).stdout.startswith("digits runs")
     done = run(cluster.program, "ipu", "why", "nobody", "-n", namespace.namespace, env=env, check=False)
-    assert done.returncode == 1 and done.stderr.startswith('kubectl ipu: ipujobs.graphcore.ai "nobody" not found')
+    assert done.returncode == 1 and done.stderr == \
+        f'kubectl ipu: ipujobs.graphcore.ai "nobody" not found in namespace {namespace.namespace}\n'
     words = ("__complete", "ipu", "why", "-n", namespace.namespace)
     assert run(cluster.program, *words, "", env=env).stdout == "digits\tRunning\n:4\n"
     assert "--output\t" in run(cluster.program, *words, "--out", env=env).stdout

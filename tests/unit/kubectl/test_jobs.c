@@ -61,21 +61,22 @@ TEST(an_empty_queue_names_a_job_that_is_pending_for_another_reason)
 #define OTHER(name, status)                                                                                  \
     "{'metadata':{'namespace':'ml','name':'" name "'},'status':{'launcherStatus':'" status "'}}"
     static const struct {
-        const char *jobs, *sentence;
+        const char *jobs, *sentence, *ns;
     } rows[] = {
-        {"[]", "No job waits for IPUs."},
-        {"[" OTHER("a", "Running") "]", "No job waits for IPUs."},
+        {"[]", "No job waits for IPUs.", NULL},
+        {"[]", "No job waits for IPUs in namespace ml.", "ml"},
+        {"[" OTHER("a", "Running") "]", "No job waits for IPUs.", NULL},
         {"[" OTHER("a", "Running") "," OTHER("b", "Pending") "]",
-         "No job waits for IPUs. 1 job is Pending for another reason; see kubectl ipu why b -n ml."},
+         "No job waits for IPUs. 1 job is Pending for another reason; see kubectl ipu why b -n ml.", NULL},
         {"[" OTHER("a", "Pending") "," OTHER("b", "Pending") "]",
-         "No job waits for IPUs. 2 jobs are Pending for another reason; see kubectl ipu why a -n ml."},
+         "No job waits for IPUs. 2 jobs are Pending for another reason; see kubectl ipu why a -n ml.", NULL},
     };
 
     CHECK_ROWS (row, rows) {
         AUTO(json) cJSON *jobs = parsed(row->jobs);
         AUTO(str) struct str out = {0};
 
-        queue_say_nothing(jobs, &out);
+        queue_say_nothing(jobs, row->ns, &out);
         CHECK_STR_EQ(str_text(&out), row->sentence);
     }
 }
