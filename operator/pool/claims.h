@@ -29,7 +29,8 @@ struct claims_running {
     uint32_t instance;
     int32_t priority;
     int64_t start_s;
-    int64_t end_s; /* must have released its IPUs by then; FORECAST_UNKNOWN: no bound */
+    int64_t end_s;                  /* must have released its IPUs by then; FORECAST_UNKNOWN: no bound */
+    struct forecast_quantiles left; /* of the time that it still runs */
 };
 
 /* The current state of one V-IPU controller. Borrowed. */
@@ -63,8 +64,9 @@ struct claim {
     uint64_t arrival;  /* the order of arrival, within the one-second resolution of creation times */
     uint32_t size;     /* IPUs of each instance */
     int64_t bound_s; /* releases its IPUs so long after the start at the latest; FORECAST_UNKNOWN: no bound */
-    bool is_ready;   /* false: its template is still being validated; only its place in the queue and its IPUs
-                        are reserved */
+    struct forecast_quantiles run; /* of the time that each instance keeps its IPUs */
+    bool is_ready; /* false: its template is still being validated; only its place in the queue and its IPUs
+                      are reserved */
     const bool *eligible; /* per controller; NULL: all */
     void *ctx;            /* the caller's own */
 };

@@ -122,6 +122,7 @@ static struct forecast_running running_of(struct claims_plan_memory *m, size_t c
                                      .priority = from->priority,
                                      .start_s = from->start_s,
                                      .end_s = from->end_s,
+                                     .left = from->left,
                                      .checkpoint_s = from->start_s};
 }
 
@@ -240,6 +241,7 @@ static void add_claims(struct claims_plan_memory *m, const struct claims_view *v
             .turn_s = claim->turn_s,
             .arrival = i, /* the claims are in turn */
             .bound_s = claim->bound_s,
+            .run = claim->run,
             .is_ready = true, /* the IPUs of others are kept in the same way: see claims_decide */
         };
     }

@@ -1,12 +1,15 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "operator/history/history.h"
 #include "operator/pool/claims.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/model/verdict.h"
 #include "operator/reconcile/grants.h"
 #include "operator/reconcile/offers.h"
 #include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/schedule.h"
+#include "operator/reconcile/state/told_forecast.h"
 
 /* A long queue is evaluated less often, but often enough for free IPUs to be granted soon. */
 #define CLAIMS_PER_MS 10
@@ -55,6 +58,7 @@ static void set_claims(struct reconciler *r, struct job_cache *cache, const stru
         map_set(&r->with_claims, cache->uid, cache);
     else
         map_remove(&r->with_claims, cache->uid);
+    cache->has_band = cache->has_band && cache->claims.batch_count;
     reconciler_claims_changed(r);
 }
 
@@ -263,6 +267,7 @@ static void add_recorded(const struct reconciler *r, const struct record *record
         return;
     running.priority = cache->priority;
     running.end_s = reconciler_end_s(r, record, loop_unix_micros() / 1000000);
+    running.left = run_times_of_running(r, record);
     add_running(detail, running);
 }
 
@@ -413,6 +418,7 @@ static void add_claim(const struct reconciler *r, struct job_cache *cache, struc
                          .arrival = cache->arrival,
                          .size = cache->ipus_per_instance,
                          .bound_s = end_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : end_s - now_s,
+                         .run = run_times_of_waiting(r, cache),
                          .is_ready = cache->claims.is_ready,
                          .eligible = cache->eligible,
                          .ctx = cache,
@@ -451,6 +457,7 @@ static void decide(const struct reconciler *r, struct ipu_queue *ipu_queue)
                                            .settings = r->options.forecast,
                                            .reservations = r->queue_plan.reserved,
                                            .reservation_count = r->queue_plan.reserved_count};
+    history_calibrate(r->history, &ipu_queue->view.settings);
     ipu_queue->basis = claims_basis(&ipu_queue->view);
     ipu_queue->plan = claims_decide(&ipu_queue->view, ipu_queue->claims.items, ipu_queue->claims.count,
                                     ipu_queue->verdicts, &ipu_queue->grants);
@@ -508,6 +515,8 @@ static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queu
         return false;
     add_served(r, &cache->claims, &served);
     has_changed = job_claims_assign(&cache->claims, &served, grants, count);
+    if (has_changed && count)
+        told_forecast_note_start(r, cache);
     for (size_t k = 0; k < count; k++)
         mem_free(grants[k].place);
     return has_changed;

@@ -12,6 +12,7 @@
 #include "operator/reconcile/observe/watches.h"
 #include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/schedule.h"
+#include "operator/reconcile/state/told_forecast.h"
 
 /* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)
@@ -152,6 +153,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->on_due = on_due;
     r->queue_plan.loop = loop;
     r->queue_plan.on_due = on_capacity_change;
+    r->queue_plan.tell = told_forecast_tell;
     r->queue_plan.ctx = r;
     r->queue = workqueue_new();
     r->history = history_new();

@@ -18,7 +18,7 @@ def test_get_and_a_shell_while_it_runs(stack, namespace, start):
     assert row[:5] + row[6:] == ["runner", "Running", "Running", "1", "1", "Running"]
 
     header, row = columns(namespace("get", "ipujobs", "-o", "wide"))
-    assert header[7:] == ["PARTITION", "IPUS", "CONTROLLER", "ENDS", "ETA", "LASTMESSAGE"]
+    assert header[7:] == ["PARTITION", "IPUS", "CONTROLLER", "START", "ENDS", "ETA", "LASTMESSAGE"]
     assert row[6:] == [f"p-runner-{namespace.namespace}-0", "8", "ipu-operator-vipu-server.ipu-operator.svc:8090",
                        "Running"]
     assert "runner" in namespace("get", "all")

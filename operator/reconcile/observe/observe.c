@@ -27,6 +27,7 @@ void observation_release(struct observation *o)
         mem_free(o->owned[i]);
     mem_free(o->owned);
     indexset_release(&o->answered);
+    told_places_release(&o->places);
     *o = (struct observation){0};
 }
 
@@ -454,6 +455,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view->instance_count = job->problems.count ? 0 : job->spec.instances;
         view->surge_count = job->problems.count ? 0 : job_surge(&job->spec);
         view_claims(cache, o);
+        told_forecast_view(r, cache, &o->forecast, &o->places, view);
         view_live_instances(r, job, cache, o);
         use_dry_run_cache(r, job, cache);
         recall_status(r, job, cache);

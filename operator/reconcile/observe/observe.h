@@ -2,12 +2,15 @@
 #pragma once
 
 #include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/state/told_forecast.h"
 
 struct observation {
     struct job_view view;
     void **owned; /* arrays of the view */
     size_t owned_count;
-    struct indexset answered; /* of the view */
+    struct indexset answered; /* of the view, as the following */
+    struct job_forecast forecast;
+    struct told_places places;
 };
 /* observe.c */
 void observe(struct reconciler *r, const char *key, struct observation *o);

@@ -72,6 +72,11 @@ struct job_cache {
     const char *dry_run_reason;
     int64_t dry_run_retry_at_ms;
 
+    /* Of its next start: */
+    bool has_band;
+    struct forecast_verdict band; /* that was expected first */
+    uint64_t told_hash;           /* of what its status tells */
+
     struct run_kind kind; /* of its runs; size 0: not known yet */
     int32_t priority;     /* of its template's PriorityClass, as the API server answered; 0 until then */
 

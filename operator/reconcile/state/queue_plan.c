@@ -16,24 +16,32 @@ static void begin(struct queue_plan *mine, struct claims_plan *plan)
     loop_timer_start(mine->loop, &mine->slice, 0, step);
 }
 
+static void replace_told(struct queue_plan *plan)
+{
+    claims_plan_free(plan->told);
+    plan->told = plan->ahead;
+    plan->ahead = NULL;
+    plan->is_being_told = true;
+    plan->told_to = 0;
+}
+
 /* The queue is checked once more if what was seen meanwhile is not in the plan that is told. */
 static void step(struct loop_timer *timer)
 {
     struct queue_plan *plan = CONTAINER_OF(timer, struct queue_plan, slice);
     int64_t now = loop_now_ms(plan->loop);
 
-    if (!plan->ahead) {
+    if (plan->is_being_told) {
+        plan->is_being_told = !plan->tell(plan->ctx, &plan->told_to);
+    } else if (!plan->ahead) {
         plan->on_due(plan->ctx);
         return;
+    } else if (claims_plan_step(plan->ahead, SLICE_WORK)) {
+        replace_told(plan);
     }
-    if (!claims_plan_step(plan->ahead, SLICE_WORK)) {
+    if (plan->is_being_told || plan->ahead)
         loop_timer_start(plan->loop, timer, 0, step);
-        return;
-    }
-    claims_plan_free(plan->told);
-    plan->told = plan->ahead;
-    plan->ahead = NULL;
-    if (plan->is_behind)
+    else if (plan->is_behind)
         loop_timer_start(plan->loop, timer, plan->next_ms > now ? plan->next_ms - now : 0, step);
 }
 
@@ -87,7 +95,8 @@ void queue_plan_release(struct queue_plan *plan)
     claims_plan_free(plan->told);
     claims_plan_free(plan->ahead);
     mem_free(plan->reserved);
-    *plan = (struct queue_plan){.loop = plan->loop, .on_due = plan->on_due, .ctx = plan->ctx};
+    *plan =
+        (struct queue_plan){.loop = plan->loop, .on_due = plan->on_due, .tell = plan->tell, .ctx = plan->ctx};
 }
 
 const struct forecast_verdict *queue_plan_expects(const struct queue_plan *plan, const char *uid)

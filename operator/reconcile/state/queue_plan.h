@@ -13,10 +13,14 @@
 
 struct queue_plan {
     struct loop *loop;
-    void (*on_due)(void *ctx); /* the queue is to be checked again */
+    void (*on_due)(void *ctx);           /* the queue is to be checked again */
+    bool (*tell)(void *ctx, size_t *at); /* another plan is told now: to some jobs, beginning with the one at
+                                          *at; true: to all */
     void *ctx;
     struct claims_plan *told;  /* NULL: none is complete yet */
     struct claims_plan *ahead; /* the one whose expected starts are being computed; NULL: none */
+    bool is_being_told;        /* to those jobs that are not among... */
+    size_t told_to;            /* ...the first so many */
     bool is_behind;            /* the queue has been checked since `ahead` was begun */
     int64_t next_ms;           /* no other one is begun before, on the loop's clock */
     struct forecast_reservation *reserved;

@@ -16,12 +16,12 @@ static int64_t elapsed_s(const struct reconciler *r, const struct job_cache *cac
         (struct run_time){.loop_ms = loop_now_ms(r->loop), .unix_s = loop_unix_micros() / 1000000});
 }
 
-struct forecast_quantiles run_times_of_waiting(struct reconciler *r, const struct job_cache *cache)
+struct forecast_quantiles run_times_of_waiting(const struct reconciler *r, const struct job_cache *cache)
 {
     return history_run(r->history, &cache->kind, loop_now_ms(r->loop) / 1000);
 }
 
-struct forecast_quantiles run_times_of_running(struct reconciler *r, const struct record *record)
+struct forecast_quantiles run_times_of_running(const struct reconciler *r, const struct record *record)
 {
     const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
 

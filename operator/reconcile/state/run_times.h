@@ -5,9 +5,9 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 /* For struct forecast_claim.run: the waiting instances of the job of this cache. */
-struct forecast_quantiles run_times_of_waiting(struct reconciler *r, const struct job_cache *cache);
+struct forecast_quantiles run_times_of_waiting(const struct reconciler *r, const struct job_cache *cache);
 /* For struct forecast_running.left: the partition of this record. */
-struct forecast_quantiles run_times_of_running(struct reconciler *r, const struct record *record);
+struct forecast_quantiles run_times_of_running(const struct reconciler *r, const struct record *record);
 
 /* So that neither a plan nor the end of a run needs the job itself. */
 void run_times_note_job(struct job_cache *cache, const struct job *job);

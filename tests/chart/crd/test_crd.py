@@ -63,7 +63,7 @@ def test_state_and_reason_are_the_first_columns_and_the_message_the_last():
     plain = [column["name"] for column in columns if not column.get("priority")]
     wide = [column["name"] for column in columns if column.get("priority")]
     assert plain == ["status", "Reason", "current", "desired", "Progress", "Age", "LastMessage"]
-    assert wide == ["Partition", "IPUs", "Controller", "Ends", "ETA"]
+    assert wide == ["Partition", "IPUs", "Controller", "Start", "Ends", "ETA"]
     assert columns[-1]["name"] == "LastMessage", "however long it is, the others are read"
 
 

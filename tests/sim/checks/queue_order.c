@@ -225,8 +225,9 @@ static bool is_in_block(const struct vipu_pool_part *part, const struct forecast
            block->domain < part->domain + part->domain_count;
 }
 
-/* I-HEAD: who gets IPUs of a block that is kept for another job ends before that one is to start. Without
- * faults, because a process may send what it has decided before it learns of them. */
+/* I-HEAD: who gets IPUs of a block that is kept for another job ends before that one is to start; by an
+ * estimate, which only the operator knows, if the policy lets that count. Without faults, because a process
+ * may send what it has decided before it learns of them. */
 static void check_kept_blocks(struct world *world, const struct api_object *record,
                               const struct user_job *served)
 {
@@ -237,7 +238,8 @@ static void check_kept_blocks(struct world *world, const struct api_object *reco
     struct vipu_pool_part part;
     int64_t left_s = limit_s(world, served);
 
-    if (!world_is_calm(world) || !side)
+    if (!world_is_calm(world) || !side ||
+        (world->options.policy == FORECAST_PREDICTED && left_s == FORECAST_UNKNOWN))
         return;
     room = room_now(side);
     if (!vipu_pool_part_of(&room, json_str(record->doc, "data/place", ""), served->size, &part))

@@ -12,6 +12,7 @@
 #include "operator/api/partition/record.h"
 #include "operator/pool/claims.h"
 #include "operator/pool/partition_view.h"
+#include "operator/reconcile/decide/model/job_forecast.h"
 #include "operator/reconcile/decide/model/plan.h"
 
 /* One pod of an instance in its current run: a worker, or at the index after them the launcher. */
@@ -114,7 +115,9 @@ struct job_view {
     struct instance_view *live;
     size_t live_count;
     struct instance_view idle;
-    const struct indexset *answered; /* those that the queue was evaluated with; NULL: all */
+    const struct job_forecast *forecast; /* of its next start; NULL: nothing is known of it yet, or... */
+    bool is_far_behind;                  /* ...it is told nothing */
+    const struct indexset *answered;     /* those that the queue was evaluated with; NULL: all */
     struct tombstone_view *tombstones;
     size_t tombstone_count;
     struct pod **extra_pods; /* records of this job without an instance */

@@ -131,6 +131,18 @@ static void put_queue(cJSON *status, const struct job_verdict *v, const struct j
         json_push_str(blockers, wait->blockers.items[i]);
 }
 
+/* Until something is known of it, that of before stays: a new leader has no plan yet. */
+static void put_forecast(cJSON *status, const cJSON *before, const struct job_verdict *v,
+                         const struct job_view *view)
+{
+    if (!v->wait || verdict_has_ended(v))
+        return;
+    if (view->forecast)
+        job_forecast_put(status, before, view->forecast, view->now_unix_s);
+    else if (!view->is_far_behind && json_at(before, "forecast"))
+        json_put_take(status, "forecast", json_dup(json_at(before, "forecast")));
+}
+
 static void put_set(cJSON *status, const char *key, const struct indexset *set)
 {
     AUTO(mem) char *text = indexset_print(set);
@@ -255,6 +267,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, view);
+    put_forecast(status, before, v, view);
     put_failures(status, before, v);
     put_start_failure(status, before, v, view);
     conditions_put(status, before, v, view);
@@ -316,8 +329,8 @@ static const char *const CONDITION_TIMES[] = {"lastUpdateTime", NULL};
 /* Members that change with every pod and every step of the queue. They are written with the next reported
  * change, and on their own once a minute: a write for each pod would be most of the job's requests to the
  * API server. A deletion is usually waited for, so its steps are reported. */
-static const char *const DETAILS[] = {TIMES, "lastMessage", "queue", "workersStatus", NULL};
-static const char *const DETAILS_OF_DELETION[] = {TIMES, "lastMessage", "queue", NULL};
+static const char *const DETAILS[] = {TIMES, "lastMessage", "queue", "forecast", "workersStatus", NULL};
+static const char *const DETAILS_OF_DELETION[] = {TIMES, "lastMessage", "queue", "forecast", NULL};
 static const char *const CONDITION_DETAILS[] = {"lastUpdateTime", "message", NULL};
 
 enum difference { SAME, ONLY_DETAILS, DIFFERENT };
@@ -328,6 +341,8 @@ static enum difference compare(const cJSON *before, const cJSON *after)
 
     if (statuses_equal_except(before, after, &(struct exceptions){TIMES_ALONE, CONDITION_TIMES}))
         return SAME;
+    if (json_at(after, "forecast") && !json_at(before, "forecast"))
+        return DIFFERENT; /* the first is awaited */
     if (statuses_equal_except(
             before, after,
             &(struct exceptions){is_deletion ? DETAILS_OF_DELETION : DETAILS, CONDITION_DETAILS}))

@@ -1,7 +1,9 @@
 """By priority, then first come, first served: 64 IPUs and jobs of 32, 64 and 4."""
 
+import concurrent.futures
 import json
 import threading
+from datetime import datetime, timedelta
 
 from waiting import until
 from world import pod_template
@@ -119,6 +121,45 @@ def test_the_page_is_the_whole_plan(world, vipu):
     world.kubelet.succeed(pod)
     until(lambda: promises()["kept"] == 1, "the promise is kept", tell=world.tell)
     assert sum(promises().values()) == 1 and not plan_of(operator)["queue"]
+
+
+def test_who_waits_is_told_when_it_will_start(world, vipu):
+    world.start_operator(vipu.address)
+    first = world.job("first", ipusPerJobInstance="32", activeDeadlineSeconds=1800)
+    pod = first.run_pods(1)["first-worker-0"]
+    first.wait("Running")
+    head = world.job("head", ipusPerJobInstance="64")
+    until(lambda: "forecast" in head.status, "it is told when it will start", tell=world.tell)
+    told = head.status["forecast"]
+    assert (told["position"], told["basis"]) == (1, "Bounds")
+    assert told["reservedBlock"] == {"controller": vipu.address, "places": [{"domain": "ild0", "ipus": "f" * 16}]}
+    begin = datetime.fromisoformat(first.status["startTime"])
+    assert begin + timedelta(minutes=30) <= datetime.fromisoformat(told["latest"]) <= begin + timedelta(minutes=35)
+    assert told["earliest"] <= told["expected"] <= told["latest"]
+    world.kubelet.succeed(pod)
+    head.run_pods(1)
+    head.wait("Running")
+    assert "forecast" not in head.status
+
+
+def test_a_long_queue_is_told_at_its_head_alone(world, vipu):
+    """The others cost no write beside the one that says that they wait."""
+    told, others = 100, 150
+    world.start_operator(vipu.address)
+    world.job("first", ipusPerJobInstance="64", activeDeadlineSeconds=1800).run_pods(1)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: world.job(f"waits-{i}", ipusPerJobInstance="64"), range(told + others)))
+
+    def waiting():
+        jobs = world.api.list("ipujobs", world.ns)
+        return [job["status"] for job in jobs if job.get("status", {}).get("reason") in ("Queued", "InsufficientIPUs")]
+
+    until(lambda: len(waiting()) == told + others and sum("forecast" in status for status in waiting()) == told,
+          "the first hundred are told", tell=world.tell)
+    writes = [event for event in map(json.loads, world.cluster.audit_log().read_text().splitlines())
+              if (event["verb"], event.get("objectRef", {}).get("subresource")) == ("patch", "status")
+              and event["objectRef"].get("namespace") == world.ns and event["objectRef"]["name"].startswith("waits-")]
+    assert len(writes) <= 2 * (told + others) + 2 * told
 
 
 def test_a_job_whose_template_is_being_checked_keeps_its_place_in_the_queue(world, vipu):

@@ -973,6 +973,26 @@ TEST(expected_starts_leave_cordoned_ipus_out)
     }
 }
 
+TEST(the_plan_knows_for_how_long_jobs_are_expected_to_keep_ipus)
+{
+    AUTO(machine) struct machine m = {0};
+    const struct forecast_verdict *verdict;
+
+    machine_set_up(&m);
+    m.running.end_s = FORECAST_UNKNOWN;
+    m.running.left = (struct forecast_quantiles){100, 100, 100};
+    add_claim(&m.scene, "ns/next", 1, 64)->run = (struct forecast_quantiles){50, 50, 50};
+    add_claim(&m.scene, "ns/after", 2, 64);
+    decide(&m.scene);
+    while (!claims_plan_step(m.scene.plan, 1000))
+        ;
+    verdict = &plan_of(&m)->verdicts[claims_plan_find(m.scene.plan, "ns/next")];
+    CHECK_INT_EQ(verdict->p50_s, 500);
+    CHECK_INT_EQ(verdict->basis, FORECAST_BY_HISTORY);
+    verdict = &plan_of(&m)->verdicts[claims_plan_find(m.scene.plan, "ns/after")];
+    CHECK_INT_EQ(verdict->p50_s, 550);
+}
+
 TEST(expected_starts_are_found_by_job)
 {
     AUTO(machine) struct machine m = {0};

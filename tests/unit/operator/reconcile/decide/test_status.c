@@ -653,6 +653,10 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     struct failure failure = failure_at(&pod, 1);
     struct record record = {.name = (char *)(uintptr_t) "p-0", .controller = (char *)(uintptr_t) "v:1"};
     struct instance_view inst = {.record = &record};
+    struct job_forecast_place place = {(char *)(uintptr_t) "ild0", 15};
+    struct job_forecast forecast = {
+        .basis = "Bounds", .controller = "v:1", .places = &place, .place_count = 1};
+    struct claim_wait wait = {.controller = (char *)(uintptr_t) "v:1"};
     struct job_verdict v = verdict(JOB_RUNNING, "Running", "a");
 
     CHECK(from);
@@ -664,6 +668,8 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     indexset_add(&v.broken, 1);
     v.failures = &failure;
     v.failure_count = 1;
+    v.wait = &wait;
+    s.view.forecast = &forecast;
     decide(&s, &v);
     keep(&s);
     check_described(s.before, json_at(doc.root, "status"), "status");
@@ -673,6 +679,88 @@ TEST(the_api_server_keeps_every_field_of_a_status)
     check_described(s.before, json_at(doc.root, "status"), "status");
     indexset_release(&v.done);
     indexset_release(&v.broken);
+}
+
+/* ---- forecast ---- */
+
+static const struct claim_wait waits = {.reason = "Queued", .text = (char *)(uintptr_t) "Waiting for 4 IPUs"};
+
+static struct job_forecast in_minutes(int64_t minutes)
+{
+    int64_t at_s = NOW_S + minutes * 60;
+
+    return (struct job_forecast){
+        .position = 2, .basis = "History", .earliest_s = at_s, .expected_s = at_s, .latest_s = at_s};
+}
+
+/* Details that have settled, and nothing else was written of late. */
+static void decide_late(struct setting *s, const struct job_verdict *verdict)
+{
+    decide(s, verdict);
+    pass_s(s, 60);
+    decide(s, verdict);
+}
+
+TEST(the_first_forecast_is_reported_at_once_and_another_once_a_minute)
+{
+    struct job_verdict v = verdict(JOB_PENDING, "Queued", "Waiting for 4 IPUs");
+    struct job_forecast forecast = in_minutes(10), later = in_minutes(20);
+    AUTO(setting) struct setting s;
+
+    v.wait = &waits;
+    setting_told(&s, &v);
+    s.view.forecast = &forecast;
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "forecast/expected", NULL), "2026-09-21T14:23:20Z");
+    keep(&s);
+    pass_s(&s, 20);
+    decide(&s, &v); /* time alone changes nothing */
+    CHECK_INT_EQ(s.plan.count, 0);
+    CHECK_INT_EQ(s.plan.again_at_ms, 0);
+    s.view.forecast = &later;
+    decide(&s, &v);
+    CHECK(!find(&s.plan, OP_STATUS));
+    CHECK_INT_EQ(s.plan.again_at_ms, s.view.now_ms + 40000);
+    pass_s(&s, 40);
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "forecast/expected", NULL), "2026-09-21T14:33:20Z");
+    CHECK(!find(&s.plan, OP_EVENT));
+}
+
+TEST(a_new_leader_keeps_the_forecast_until_it_has_its_own)
+{
+    struct job_verdict v = verdict(JOB_PENDING, "Queued", "Waiting for 4 IPUs");
+    struct job_forecast forecast = in_minutes(10);
+    AUTO(setting) struct setting s;
+
+    v.wait = &waits;
+    setting_told(&s, &v);
+    s.view.forecast = &forecast;
+    decide(&s, &v);
+    keep(&s);
+    pass_s(&s, 60);
+    s.view.forecast = NULL;
+    decide(&s, &v);
+    CHECK_INT_EQ(s.plan.count, 0);
+    s.view.is_far_behind = true;
+    decide_late(&s, &v);
+    CHECK(cJSON_IsNull(json_at(written(&s), "forecast")));
+}
+
+TEST(who_waits_no_more_has_no_forecast)
+{
+    struct job_verdict v = verdict(JOB_PENDING, "Queued", "Waiting for 4 IPUs");
+    struct job_forecast forecast = in_minutes(10);
+    AUTO(setting) struct setting s;
+
+    v.wait = &waits;
+    setting_told(&s, &v);
+    s.view.forecast = &forecast;
+    decide(&s, &v);
+    keep(&s);
+    v = verdict(JOB_STARTING, "Starting", "Starting");
+    decide(&s, &v);
+    CHECK(cJSON_IsNull(json_at(written(&s), "forecast")));
 }
 
 /* ---- progress ---- */

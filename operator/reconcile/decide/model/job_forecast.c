@@ -1,0 +1,91 @@
+#include "operator/reconcile/decide/model/job_forecast.h"
+
+#include <inttypes.h>
+
+#include "base/core/timefmt.h"
+
+static const char *const BASES[] = {[FORECAST_BY_BOUNDS] = "Bounds",
+                                    [FORECAST_BY_HISTORY] = "History",
+                                    [FORECAST_BY_ORDER] = "Order",
+                                    [FORECAST_OPEN] = "Open"};
+
+/* The farther away, the coarser: a time that nobody can know to the minute would change all the time. */
+static int64_t step_of(int64_t left_s)
+{
+    static const struct {
+        int64_t below_s, step_s;
+    } steps[] = {{3600, 60}, {6 * 3600, 5 * 60}, {24 * 3600, 15 * 60}, {INT64_MAX, 3600}};
+    size_t i = 0;
+
+    while (left_s >= steps[i].below_s)
+        i++;
+    return steps[i].step_s;
+}
+
+enum rounding { DOWN, NEAREST, UP };
+
+static int64_t rounded(int64_t at_s, int64_t now_s, enum rounding rounding)
+{
+    int64_t from_s = at_s > now_s ? at_s : now_s, step_s;
+
+    if (at_s == FORECAST_UNKNOWN)
+        return FORECAST_UNKNOWN;
+    step_s = step_of(from_s - now_s);
+    from_s += rounding == UP ? step_s - 1 : rounding == NEAREST ? step_s / 2 : 0;
+    return from_s - from_s % step_s;
+}
+
+bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, struct job_forecast *ret)
+{
+    bool is_open = expected->basis == FORECAST_OPEN;
+
+    if (expected->position == 0 || expected->position > JOB_FORECAST_POSITIONS ||
+        expected->basis == FORECAST_BY_NOW)
+        return false;
+    *ret = (struct job_forecast){
+        .position = expected->position,
+        .basis = BASES[expected->basis],
+        .earliest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p10_s, now_s, DOWN),
+        .expected_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p50_s, now_s, NEAREST),
+        .latest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p90_s, now_s, UP),
+    };
+    return true;
+}
+
+static void put_time(cJSON *object, const char *key, int64_t at_s)
+{
+    char text[TIMEFMT_RFC3339_SIZE];
+
+    if (at_s != FORECAST_UNKNOWN)
+        json_put_str(object, key, timefmt_rfc3339(at_s, text));
+}
+
+static void put_block(cJSON *object, const struct job_forecast *forecast)
+{
+    cJSON *block = json_put_object(object, "reservedBlock"), *places;
+
+    json_put_str(block, "controller", forecast->controller);
+    places = json_put_array(block, "places");
+    for (size_t i = 0; i < forecast->place_count; i++) {
+        cJSON *place = json_push_take(places, json_object());
+
+        json_put_str(place, "domain", forecast->places[i].domain);
+        json_put_strf(place, "ipus", "%016" PRIx64, forecast->places[i].ipus);
+    }
+}
+
+void job_forecast_put(cJSON *status, const cJSON *before, const struct job_forecast *forecast, int64_t now_s)
+{
+    cJSON *object = json_put_object(status, "forecast");
+
+    json_put_i64(object, "position", forecast->position);
+    json_put_str(object, "basis", forecast->basis);
+    put_time(object, "earliest", forecast->earliest_s);
+    put_time(object, "expected", forecast->expected_s);
+    put_time(object, "latest", forecast->latest_s);
+    if (forecast->controller)
+        put_block(object, forecast);
+    json_put_str(object, "asOf", json_str(before, "forecast/asOf", NULL));
+    if (!json_equal(object, json_at(before, "forecast")))
+        put_time(object, "asOf", now_s);
+}

@@ -1,0 +1,28 @@
+/* When a job that waits is expected to start, as its status tells it: in times that change seldom. Pure. */
+#pragma once
+
+#include "base/doc/json.h"
+#include "operator/pool/claims.h"
+
+/* Jobs behind that are told nothing, so that a long queue does not write with every step. */
+#define JOB_FORECAST_POSITIONS 100
+
+struct job_forecast {
+    uint32_t position;
+    const char *basis;                        /* CamelCase */
+    int64_t earliest_s, expected_s, latest_s; /* FORECAST_UNKNOWN: open */
+    const char *controller;                   /* where a block is kept for it; NULL: none is */
+    const struct job_forecast_place *places;  /* of that block */
+    size_t place_count;
+};
+
+/* IPUs of a domain, as a mask. */
+struct job_forecast_place {
+    char *domain;
+    uint64_t ipus;
+};
+
+/* What was expected at that time, without the block. False: nothing is told of it. */
+bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, struct job_forecast *ret);
+/* Adds status.forecast: that of `before`, if it says the same. */
+void job_forecast_put(cJSON *status, const cJSON *before, const struct job_forecast *forecast, int64_t now_s);
