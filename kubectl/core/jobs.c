@@ -60,6 +60,7 @@ static void put_number(cJSON *item, const char *key, const cJSON *from, const ch
 static cJSON *queue_item(const cJSON *job)
 {
     const cJSON *queue = json_at(job, "status/queue"), *blockers = json_at(queue, "blockedBy");
+    const cJSON *forecast = json_at(job, "status/forecast");
     cJSON *item = json_object();
 
     put_common(item, job);
@@ -72,6 +73,8 @@ static cJSON *queue_item(const cJSON *job)
     put_number(item, "fittingPartitions", queue, "fittingPartitions");
     if (blockers)
         json_put_take(item, "blockedBy", json_dup(blockers));
+    if (forecast)
+        json_put_take(item, "forecast", json_dup(forecast));
     return item;
 }
 
@@ -208,6 +211,7 @@ const struct column queue_columns[] = {
     {"IPUS", "ipus", COLUMN_TEXT, false},
     {"PRIORITY", "priorityClass", COLUMN_TEXT, false},
     {"WAITS", "since", COLUMN_AGE, false},
+    {"STARTS IN", "forecast/expected", COLUMN_TIME_LEFT, false},
     {"FREE", "freeIpus", COLUMN_TEXT, true},
     {"TOTAL", "totalIpus", COLUMN_TEXT, true},
     {"FITTING", "fittingPartitions", COLUMN_TEXT, true},

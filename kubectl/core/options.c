@@ -42,6 +42,10 @@ static const char *const COLORS[] = {"auto", "always", "never", NULL};
 
 static const struct opt WHY_ROWS[] = {
     FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide shows all pods"), COLOR_ROW, ACCESS_ROWS, {0}};
+static const struct opt ETA_ROWS[] = {
+    FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide shows since when that is expected"),
+    ACCESS_ROWS,
+    {0}};
 static const struct opt LIST_OPTIONS[] = {LIST_ROWS, COLOR_ROW, ACCESS_ROWS, {0}};
 static const struct opt LOGS_ROWS[] = {
     {.flag = "follow",
@@ -123,6 +127,9 @@ const struct verb verbs[] = {
          "Explains from the job, its pods and their events why the job waits, does not start, fails or is "
          "slow, "
          "and what to do. Shows only what is out of the ordinary."),
+    VERB("eta", " JOB [options]", "Tell when a job will start or end", WORDS_JOB, ETA_ROWS,
+         "Tells when a job that waits for IPUs is expected to start, and what that rests on; of a job that "
+         "runs, when it ends, as its program reports and by its limit of time."),
     VERB("queue", " [options]", "List the jobs that wait for IPUs, in their order", WORDS_NONE, LIST_OPTIONS,
          "Lists the jobs that wait for IPUs, by V-IPU controller and position. Without -n and -A, shows all "
          "namespaces if you may list their jobs, else the namespace of the context."),

@@ -76,17 +76,17 @@ static char *value_of(const struct column *column, const cJSON *item, int64_t no
     const cJSON *value = json_at(item, column->path);
     AUTO(str) struct str text = {0};
     char age[TIMEFMT_RFC3339_SIZE];
-    int64_t since_s;
+    int64_t at_s;
 
     if (cJSON_IsNumber(value)) {
         str_addf(&text, "%lld", (long long)json_i64(item, column->path, 0));
     } else if (column->kind == COLUMN_LIST) {
         JSON_EACH (word, value)
             str_addf(&text, "%s%s", text.len ? "," : "", json_str(word, "", ""));
-    } else if (column->kind != COLUMN_AGE) {
+    } else if (column->kind != COLUMN_AGE && column->kind != COLUMN_TIME_LEFT) {
         str_adds(&text, json_str(item, column->path, ""));
-    } else if (timefmt_parse_rfc3339(json_str(item, column->path, ""), &since_s)) {
-        str_adds(&text, timefmt_age(now_s - since_s, age));
+    } else if (timefmt_parse_rfc3339(json_str(item, column->path, ""), &at_s)) {
+        str_adds(&text, timefmt_age(column->kind == COLUMN_AGE ? now_s - at_s : at_s - now_s, age));
     }
     return text.len ? str_take(&text) : mem_strdup("-");
 }

@@ -23,7 +23,7 @@ size_t text_width(const char *text); /* in characters */
  * `indent` blanks. */
 void text_wrap(struct str *out, const char *text, size_t indent, size_t width);
 
-enum column_kind { COLUMN_TEXT, COLUMN_AGE, COLUMN_STATUS, COLUMN_LIST };
+enum column_kind { COLUMN_TEXT, COLUMN_AGE, COLUMN_TIME_LEFT, COLUMN_STATUS, COLUMN_LIST };
 
 /* What a column shows of an item of a report. */
 struct column {

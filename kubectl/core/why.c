@@ -329,6 +329,7 @@ cJSON *why_report(const struct why_input *input)
     json_put_bool(report, "outdated", is_outdated(job));
     json_put_i64(report, "heldIpus", job_held_ipus(job));
     put_copy(report, "queue", json_at(status, "queue"));
+    put_copy(report, "forecast", json_at(status, "forecast"));
     put_copy(report, "startFailure", json_at(status, "startFailure"));
     put_copy(report, "partitions", json_at(status, "partitions"));
     put_copy(report, "failures", json_at(status, "failures"));

@@ -2,6 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
+#include "kubectl/core/eta.h"
 #include "kubectl/core/why.h"
 
 enum { INDENT = 14, WRAP_MIN = 20, SHOWN_MAX = 5, LAST_LINES = 10 };
@@ -104,6 +105,16 @@ static void add_queue(const struct page *page, const cJSON *queue)
         str_addf(&text, "%s%s", text.len ? ", " : "", json_str(job, "", ""));
     if (text.len)
         add_row(page, place > 1 ? "next" : "blocked by", str_text(&text));
+}
+
+static void add_start(const struct page *page, const cJSON *forecast)
+{
+    AUTO(str) struct str text = {0};
+
+    if (!forecast)
+        return;
+    start_add(&text, forecast, page->now_s);
+    add_row(page, "starts", str_text(&text));
 }
 
 /* Its last lines, each on a row. */
@@ -217,6 +228,7 @@ void why_print(const cJSON *report, const struct look *look, bool wide, int64_t 
     if (json_bool(report, "outdated", false))
         add_row(&page, "note", "the operator has not seen the last change of the spec yet");
     add_queue(&page, json_at(report, "queue"));
+    add_start(&page, json_at(report, "forecast"));
     if (json_at(report, "startFailure"))
         add_rowf(&page, "last start", "%s: %s", json_str(report, "startFailure/reason", ""),
                  json_str(report, "startFailure/message", ""));

@@ -57,6 +57,7 @@ bool print_out(const char *bytes, size_t len);
 int64_t now_seconds(void);
 
 int why_verb(struct session *session);
+int eta_verb(struct session *session);
 int queue_verb(struct session *session);
 int top_verb(struct session *session);
 int logs_verb(struct session *session);

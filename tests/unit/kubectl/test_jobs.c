@@ -46,14 +46,15 @@ TEST(the_queue_is_in_its_order)
                   "early", "2026-11-26T10:00:00Z",
                   "") "," WAITS("second", "2026-11-26T11:46:00Z",
                                 ",'position':2") "," WAITS("first", "2026-11-26T11:46:00Z",
-                                                           ",'position':1") ",{'metadata':{'name':'runs'}}]",
+                                                           ",'position':1},'forecast':{'expected':'2026-11-"
+                                                           "26T12:25:00Z'") ",{'metadata':{'name':'runs'}}]",
               false);
 
-    CHECK_STR_EQ(text, "PLACE   NAMESPACE   NAME     IPUS   PRIORITY   WAITS   WHY\n"
-                       "1       ml          first    64     high       14m     Queued\n"
-                       "2       ml          second   64     high       14m     Queued\n"
-                       "-       ml          early    64     high       120m    Queued\n"
-                       "-       ml          later    64     high       60m     Queued\n");
+    CHECK_STR_EQ(text, "PLACE   NAMESPACE   NAME     IPUS   PRIORITY   WAITS   STARTS IN   WHY\n"
+                       "1       ml          first    64     high       14m     25m         Queued\n"
+                       "2       ml          second   64     high       14m     -           Queued\n"
+                       "-       ml          early    64     high       120m    -           Queued\n"
+                       "-       ml          later    64     high       60m     -           Queued\n");
 }
 
 TEST(an_empty_queue_names_a_job_that_is_pending_for_another_reason)

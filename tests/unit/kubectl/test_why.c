@@ -140,7 +140,8 @@ TEST(a_waiting_job_names_what_it_waits_for)
                                       ":{'controller':'pod256:8090',"
                                       "'ipus':64,'position':1,'freeIpus':96,'totalIpus':256,'"
                                       "fittingPartitions':0,"
-                                      "'blockedBy':['cv/resnet-3','cv/resnet-4']}"),
+                                      "'blockedBy':['cv/resnet-3','cv/resnet-4']},'forecast':{"
+                                      "'earliest':'2026-11-26T12:25:00Z','latest':'2026-11-26T13:50:00Z'}"),
         "[]", "[]", 0, false);
 
     CHECK_STR_EQ(text, "digits waits for IPUs: InsufficientIPUs, for 14m\n"
@@ -149,6 +150,7 @@ TEST(a_waiting_job_names_what_it_waits_for)
                        "  free        96 of 256 IPUs, enough for no partition of this size\n"
                        "  place       1 in the queue of pod256:8090\n"
                        "  blocked by  cv/resnet-3, cv/resnet-4\n"
+                       "  starts      in 25m to 110m, if nothing changes\n"
                        "  what to do  Wait, or suspend or delete one of the jobs that the message names.\n");
 }
 

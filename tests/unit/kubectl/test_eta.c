@@ -1,0 +1,103 @@
+#include "kubectl/core/eta.h"
+
+#include "base/core/mem.h"
+#include "base/core/timefmt.h"
+#include "lib/check.h"
+
+#define FORECAST(fields) "{'status':{'launcherStatus':'Pending','forecast':{'position':3," fields "}}}"
+
+static cJSON *parsed(const char *text)
+{
+    AUTO(mem) char *copy = mem_strdup(text);
+    struct err err = {0};
+    cJSON *json;
+
+    for (char *at = copy; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    json = json_parse(slice_of(copy), &err);
+    CHECK_OK(json, err);
+    return json;
+}
+
+static char *printed(const char *job_text, bool wide)
+{
+    AUTO(json) cJSON *job = parsed(job_text);
+    AUTO(json) cJSON *report = NULL;
+    struct str out = {0};
+    int64_t now_s;
+
+    CHECK(timefmt_parse_rfc3339("2026-11-26T12:00:00Z", &now_s));
+    json_put_str(json_put_object(job, "metadata"), "name", "digits");
+    report = eta_report(job);
+    eta_print(report, wide, now_s, &out);
+    return str_take(&out);
+}
+
+TEST(a_start_or_an_end_is_told)
+{
+    static const struct {
+        const char *job, *want;
+    } rows[] = {
+        {FORECAST("'basis':'History','earliest':'2026-11-26T12:25:00Z','expected':'2026-11-26T12:40:00Z',"
+                  "'latest':'2026-11-26T15:50:00Z'"),
+         "digits: Pending\n  starts      in 25m to 3h50m, likely in 40m, if nothing changes\n"
+         "  place       3\n  rests on    run times of earlier jobs\n"},
+        {FORECAST("'basis':'Bounds','earliest':'2026-11-26T11:59:00Z','expected':'2026-11-26T12:40:00Z',"
+                  "'latest':'2026-11-26T12:40:00Z'"),
+         "digits: Pending\n  starts      within 40m, likely in 40m, if nothing changes\n"
+         "  place       3\n  rests on    its IPUs are reserved, and deadlines say when they are free\n"},
+        {FORECAST("'basis':'Order','earliest':'2026-11-26T11:59:00Z'"),
+         "digits: Pending\n  starts      now or later, if nothing changes\n"
+         "  place       3\n  rests on    a coarse estimate, because many jobs are ahead\n"},
+        {FORECAST("'basis':'Order','earliest':'2026-11-26T12:25:00Z'"),
+         "digits: Pending\n  starts      in 25m or later, if nothing changes\n"
+         "  place       3\n  rests on    a coarse estimate, because many jobs are ahead\n"},
+        {FORECAST("'basis':'Open'"),
+         "digits: Pending\n  starts      at a time that is not known\n"
+         "  place       3\n  rests on    the run time of a job ahead is not known\n"},
+        {"{'spec':{'activeDeadlineSeconds':7200},'status':{'launcherStatus':'Running','startTime':"
+         "'2026-11-26T11:00:00Z','progress':{'percentage':42,'estimatedEndTime':'2026-11-26T12:20:00Z'}}}",
+         "digits: Running\n  ends        in 20m, as its program reports (42 %)\n"
+         "              in 60m at the latest, by its limit of time\n"},
+        {"{'status':{'launcherStatus':'Running','endTime':'2026-11-26T12:20:00Z'}}",
+         "digits: Running\n  ends        in 20m at the latest, by its limit of time\n"},
+        {"{'spec':{'activeDeadlineSeconds':4200},'status':{'launcherStatus':'Running','startTime':"
+         "'2026-11-26T11:00:00Z','endTime':'2026-11-26T12:20:00Z'}}",
+         "digits: Running\n  ends        in 10m at the latest, by its limit of time\n"},
+        {"{'status':{'launcherStatus':'Running'}}",
+         "digits: Running\n  No time is known: it reports no progress, has no limit of time, and no forecast "
+         "of its start.\n"},
+        {"{'status':{'launcherStatus':'Failed','completionTime':'2026-11-26T11:20:00Z','endTime':"
+         "'2026-11-26T12:20:00Z'}}",
+         "digits: Failed, 40m ago\n"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *text = printed(row->job, false);
+
+        CHECK_STR_EQ(text, row->want);
+    }
+}
+
+TEST(the_wide_format_says_how_old_the_forecast_is)
+{
+    AUTO(mem) char *text = printed(FORECAST("'asOf':'2026-11-26T11:30:00Z'"), true);
+
+    CHECK_HAS(text, "  known for   30m\n");
+}
+
+TEST(the_end_report_is_a_stable_object)
+{
+    AUTO(json)
+    cJSON *job = parsed("{'metadata':{'namespace':'ml','name':'digits'},'spec':{'activeDeadlineSeconds':60},"
+                        "'status':{'launcherStatus':'Running','startTime':'2026-11-26T11:00:00Z',"
+                        "'forecast':{'position':1},'progress':{'percentage':42,'estimatedEndTime':"
+                        "'2026-11-26T12:20:00Z'}}}");
+    AUTO(json) cJSON *report = eta_report(job);
+    AUTO(mem) char *text = json_print(report);
+
+    CHECK_STR_EQ(text, "{\"apiVersion\":\"cli.graphcore.ai/v1alpha1\",\"kind\":\"EtaReport\",\"metadata\":{"
+                       "\"namespace\":\"ml\",\"name\":\"digits\"},\"status\":\"Running\",\"forecast\":{"
+                       "\"position\":1},\"expectedEnd\":\"2026-11-26T12:20:00Z\",\"percentage\":42,"
+                       "\"latestEnd\":\"2026-11-26T11:01:00Z\"}");
+}
