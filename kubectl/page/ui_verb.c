@@ -370,7 +370,7 @@ static void run(struct live *live)
         loop_on_signal(live->session->loop, signals[i], on_signal, live);
     start_watches(live);
     if (print_out(line, strlen(line))) {
-        (void)fputs("kubectl ipu: open this address in your browser; Ctrl-C ends it\n", stderr);
+        complain("open this address in your browser; Ctrl-C ends it");
         loop_run(live->session->loop);
     } else {
         live->status = STATUS_FAILED;

@@ -230,7 +230,6 @@ static bool set_at(cJSON *node, const char *path, const char *value, const cJSON
 
         *ret_node = node;
         *ret_len = (size_t)(at - path);
-
         if (*at == '[') {
             child = item_at(node, &at);
             if (child && !*at)
@@ -277,12 +276,11 @@ void objects_set(struct objects *objects, const char *assignment, struct strv *p
     }
     for (size_t i = 0; i < objects->count; i++) {
         struct object *object = &objects->items[i];
-
-        if (!object_is_kind(object, API_KIND))
-            continue;
         const cJSON *node = NULL;
         size_t len = 0;
 
+        if (!object_is_kind(object, API_KIND))
+            continue;
         if (set_at(object->doc, path, equals + 1, &node, &len)) {
             strv_push(&object->set, assignment);
         } else {

@@ -109,7 +109,6 @@ class Ui:
         self.url = self.process.stdout.readline().strip()
         found = re.fullmatch(r"http://(?:127\.0\.0\.1|\[::1\]):(\d+)/login#([0-9a-f]{64})", self.url)
         assert found, (self.url, self.process.stderr.read() if self.process.poll() is not None else "")
-        assert "open this address in your browser; Ctrl-C ends it" in self.process.stderr.readline()
         self.port, self.token = int(found[1]), found[2]
         self.cookie = None
 
@@ -188,6 +187,10 @@ def test_a_kind_that_may_not_be_listed_is_told_and_left_out(api, serve):
     [state] = [message for message in seen if message["type"] == "state"]
     assert state["kind"] == "controller" and state["forbidden"] and "\x1b" not in state["message"]
     assert any(message["type"] == "put" for message in seen)
+
+
+def test_it_says_what_the_address_is_for(serve):
+    assert serve().end()[1] == "kubectl ipu: open this address in your browser; Ctrl-C ends it\n"
 
 
 def test_without_the_right_to_see_all_namespaces_one_is_shown(api, serve):

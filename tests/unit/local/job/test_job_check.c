@@ -59,7 +59,6 @@ TEST(a_job_beyond_the_simulated_system_is_rejected)
 
     CHECK_ROWS (row, rows) {
         struct object object = object_of(row->spec);
-        AUTO(json) cJSON *doc = object.doc;
         AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
         job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, row->ipus,
@@ -67,6 +66,7 @@ TEST(a_job_beyond_the_simulated_system_is_rejected)
         CHECK_INT_EQ(problems.count, row->problem != NULL);
         if (row->problem)
             CHECK_HAS(problems.items[0], row->problem);
+        cJSON_Delete(object.doc);
     }
 }
 
@@ -105,13 +105,13 @@ TEST(a_value_of_the_wrong_type_is_one_mistake)
 
     CHECK_ROWS (row, rows) {
         struct object object = object_of(row->spec);
-        AUTO(json) cJSON *doc = object.doc;
         AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
         job_check_all(&(struct objects){.items = &object, .count = 1}, ENGINE_PROCESS, false, 64, &notes,
                       &warnings, &problems);
         CHECK_INT_EQ(problems.count, 1);
         CHECK_HAS(problems.items[0], row->problem);
+        cJSON_Delete(object.doc);
     }
 }
 
