@@ -3,7 +3,8 @@
 #include "base/core/mem.h"
 
 #define SLICE_WORK 1000     /* microseconds of a usual processor */
-#define INTERVAL_MS 1000    /* between the begins of two forecasts */
+#define INTERVAL_MS 1000    /* between the begins of two forecasts, at least */
+#define PAUSE_PER_WORK 100  /* a pause is so many times as long as the forecast before it took */
 #define WAKE_MAX_MS 3600000 /* a look more in an hour costs nothing, and the wall clock may be set */
 
 static void step(struct loop_timer *timer);
@@ -12,12 +13,17 @@ static void begin(struct queue_plan *mine, struct claims_plan *plan)
 {
     mine->ahead = plan;
     mine->is_behind = false;
+    mine->work_us = 0;
     mine->next_ms = loop_now_ms(mine->loop) + INTERVAL_MS;
     loop_timer_start(mine->loop, &mine->slice, 0, step);
 }
 
 static void replace_told(struct queue_plan *plan)
 {
+    int64_t rested_ms = loop_now_ms(plan->loop) + plan->work_us * PAUSE_PER_WORK / 1000;
+
+    if (plan->next_ms < rested_ms)
+        plan->next_ms = rested_ms;
     claims_plan_free(plan->told);
     plan->told = plan->ahead;
     plan->ahead = NULL;
@@ -31,6 +37,7 @@ static void step(struct loop_timer *timer)
     struct queue_plan *plan = CONTAINER_OF(timer, struct queue_plan, slice);
     int64_t now = loop_now_ms(plan->loop);
 
+    plan->work_us += SLICE_WORK;
     if (plan->is_being_told) {
         plan->is_being_told = !plan->tell(plan->ctx, &plan->told_to);
     } else if (!plan->ahead) {
