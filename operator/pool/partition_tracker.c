@@ -231,14 +231,14 @@ static void end_write(struct partition_tracker *tracker)
     report_partition(tracker);
 }
 
-/* A place that is in use although a newer list does not show that is of another owner whose partitions are
- * hidden.
- */
+/* A place may be in use by a partition that no list shows yet, or that is of another owner and hidden. Others
+ * may be free, so that it is asked for without before its job goes back to the queue. */
 static void note_busy(struct partition_tracker *tracker)
 {
-    tracker->view.rejection = PARTITION_REJECTED_CAPACITY;
-    tracker->is_place_rejected = tracker->is_place_rejected || tracker->was_place_busy;
-    tracker->was_place_busy = tracker->has_sent_place;
+    if (tracker->has_sent_place)
+        tracker->is_place_busy = true;
+    else
+        tracker->view.rejection = PARTITION_REJECTED_CAPACITY;
 }
 
 static void on_created(void *ctx, const struct vipu_result *result, const char *id)
@@ -445,7 +445,7 @@ static bool list_place(const struct partition_tracker *tracker, struct vipu_requ
     AUTO(vipu_pool_view) struct vipu_pool_view view = {0};
     struct vipu_pool_part part;
 
-    if (!tracker->place || tracker->is_place_rejected || c->public.chooses)
+    if (!tracker->place || tracker->is_place_busy || tracker->is_place_rejected || c->public.chooses)
         return false;
     view = vipu_pool_view_of(&c->listed, (struct vipu_pool_shape){.total_ipus = c->public.total_ipus});
     if (!vipu_pool_part_of(&view, tracker->place, requirements->size, &part))

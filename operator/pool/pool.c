@@ -178,7 +178,7 @@ static bool take_place(const struct partition_tracker *tracker, struct vipu_pool
 {
     struct vipu_pool_part part;
 
-    return tracker->place && !tracker->is_place_rejected &&
+    return tracker->place && !tracker->is_place_busy && !tracker->is_place_rejected &&
            vipu_pool_part_of(view, tracker->place, tracker->size, &part) && vipu_pool_take(view, &part);
 }
 

@@ -41,7 +41,7 @@ struct partition_tracker {
     char *place; /* NULL: the controller chooses */
     uint32_t size;
     bool has_sent_place;    /* with the latest create */
-    bool was_place_busy;    /* when it was sent first */
+    bool is_place_busy;     /* another partition has it, and the controller chooses */
     bool was_seen;          /* a list has shown it */
     bool is_place_rejected; /* it has not taken effect, and the controller chooses */
     bool reserves, is_ours_fresh, started;
