@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 PROCESSES = 32768
+BRIDGE = "cni-podman0"  # of podman's default network, which a build makes and nothing removes
 
 
 class Podman:
     def __init__(self, folder):
         """Keeps everything in a folder, which release() empties."""
         self.folder = folder = Path(folder)
+        self._found_bridge = has_bridge()
         settings, storage = folder / "containers.conf", folder / "storage.conf"
         _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
         _, processes = resource.getrlimit(resource.RLIMIT_NPROC)
@@ -49,4 +51,10 @@ class Podman:
     def release(self):
         self("system", "reset", "--force")
         subprocess.run(["umount", "--lazy", self.folder / "images" / "overlay"], capture_output=True, check=False)
+        if has_bridge() and not self._found_bridge:
+            subprocess.run(["ip", "link", "delete", BRIDGE], check=True)
+
+
+def has_bridge():
+    return Path("/sys/class/net", BRIDGE).exists()
 
