@@ -16,7 +16,8 @@
 #include "vipu/server/storage/store_file.h"
 #include "vipu/server/storage/store_repair.h"
 
-static char folder[] = "/dev/shm/fuzz-XXXXXX"; /* each run syncs its files */
+static char folder[] =
+    "/dev/shm/fuzz-XXXXXX"; /* in memory: every input syncs its files, for which a disk takes milliseconds */
 static char *path, *log_path;
 
 struct input {

@@ -3,21 +3,9 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "lib/check.h"
+#include "unit/kubectl/quoted_json.h"
 
 #define FORECAST(fields) "{'status':{'launcherStatus':'Pending','forecast':{'position':3," fields "}}}"
-
-static cJSON *parsed(const char *text)
-{
-    AUTO(mem) char *copy = mem_strdup(text);
-    struct err err = {0};
-    cJSON *json;
-
-    for (char *at = copy; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    json = json_parse(slice_of(copy), &err);
-    CHECK_OK(json, err);
-    return json;
-}
 
 static char *printed(const char *job_text, bool wide)
 {

@@ -3,19 +3,7 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "lib/check.h"
-
-static cJSON *parsed(const char *text)
-{
-    AUTO(mem) char *json = mem_strdup(text);
-    struct err err = {0};
-    cJSON *made;
-
-    for (char *at = json; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    made = json_parse(slice_of(json), &err);
-    CHECK_OK(made, err);
-    return made;
-}
+#include "unit/kubectl/quoted_json.h"
 
 static char *table(cJSON *(*report)(const cJSON *), const struct column *columns, const char *jobs_text,
                    bool wide)

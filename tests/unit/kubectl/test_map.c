@@ -2,19 +2,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-
-static cJSON *parsed(const char *text)
-{
-    AUTO(mem) char *json = mem_strdup(text);
-    struct err err = {0};
-    cJSON *made;
-
-    for (char *at = json; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    made = json_parse(slice_of(json), &err);
-    CHECK_OK(made, err);
-    return made;
-}
+#include "unit/kubectl/quoted_json.h"
 
 #define REACHABLE "'conditions':[{'type':'Reachable','status':'True','message':'answers'}]"
 #define PLACED(domain, ipus) "'places':[{'domain':'" domain "','ipus':'" ipus "'}]"

@@ -5,22 +5,9 @@
 #include "base/core/mem.h"
 #include "base/core/timefmt.h"
 #include "lib/check.h"
+#include "unit/kubectl/quoted_json.h"
 
 #define NOW "2026-11-26T12:00:00Z"
-
-/* Single quotes stand for double ones. */
-static cJSON *parsed(const char *text)
-{
-    AUTO(mem) char *json = mem_strdup(text);
-    struct err err = {0};
-    cJSON *made;
-
-    for (char *at = json; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    made = json_parse(slice_of(json), &err);
-    CHECK_OK(made, err);
-    return made;
-}
 
 static int64_t now_s(void)
 {
