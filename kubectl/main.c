@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 #include "base/io/log.h"
 #include "kubectl/page/ui_verb.h"
 #include "kubectl/shell/session.h"

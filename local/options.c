@@ -1,6 +1,6 @@
 #include "options.h"
 
-#include "base/core/opts_man.h"
+#include "base/options/opts_man.h"
 #include "local/job/pod_support.h"
 #include "local/run/embedded_controller.h"
 #include "local/run/run_dir.h"

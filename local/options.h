@@ -1,7 +1,7 @@
 /* The command line of ipu-run. */
 #pragma once
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "base/core/str.h"
 
 enum options_output { OUTPUT_TEXT, OUTPUT_JSON };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts_completion.h"
+#include "base/options/opts_completion.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/admin/adopt.h"

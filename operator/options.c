@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "base/io/file.h"
 #include "base/io/log.h"
-#include "operator/api/job/queue_priority.h"
+#include "operator/api/queue/queue_priority.h"
 #include "operator/pool/claims.h"
 #include "operator/vipucontroller/controller_status.h"
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "operator/pool/config.h"
 
 struct options {

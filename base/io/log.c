@@ -9,7 +9,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/visible.h"
 
 enum { RING_SLOTS = 8, RING_BYTES = 1024, TEXT_MAX_BYTES = 8 * 1024 };

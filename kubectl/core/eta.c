@@ -1,6 +1,6 @@
 #include "kubectl/core/eta.h"
 
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
 
 static const struct {

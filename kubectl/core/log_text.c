@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/terminal.h"
+#include "base/text/terminal.h"
 #include "base/core/visible.h"
 
 void log_merge_add(struct log_merge *merge, const struct log_source *source, const struct log_line *line)

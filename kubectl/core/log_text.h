@@ -14,7 +14,7 @@ struct log_source {
 
 struct log_format {
     struct look look;
-    bool is_terminal; /* which gets what base/core/terminal.h says */
+    bool is_terminal; /* which gets what base/text/terminal.h says */
     bool timestamps, json;
     size_t rank_width; /* of the longest rank */
 };

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts_man.h"
-#include "base/core/suggest.h"
+#include "base/options/opts_man.h"
+#include "base/text/suggest.h"
 
 #define AT(field) offsetof(struct options, field)
 

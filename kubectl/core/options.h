@@ -2,7 +2,7 @@
  * and the tests that compare docs with the program. Pure. */
 #pragma once
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_NAME };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

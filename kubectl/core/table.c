@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/utf8.h"
 
 enum { GAP = 3, COLUMNS_MAX = 16 };

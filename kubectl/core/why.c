@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/pod.h"

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "kubectl/core/eta.h"
 #include "kubectl/core/why.h"
 

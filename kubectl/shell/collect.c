@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/visible.h"
 #include "kubectl/core/archive.h"
 #include "kubectl/core/redact.h"

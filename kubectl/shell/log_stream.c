@@ -1,7 +1,7 @@
 #include "kubectl/shell/log_stream.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "kubectl/core/why.h"
 #include "operator/kube/client/stream.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "launcher/process/diag.h"
+#include "launcher/output/diag.h"
 #include "launcher/process/scratch.h"
 
 #define SOURCE "/etc/hosts"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts_completion.h"
+#include "base/options/opts_completion.h"
 #include "base/core/str.h"
 #include "launcher/env/jobenv.h"
 #include "launcher/env/mpienv.h"
@@ -21,12 +21,12 @@
 #include "launcher/inpod/previous_attempt.h"
 #include "launcher/process/command.h"
 #include "launcher/process/bundled_programs.h"
-#include "launcher/process/diag.h"
+#include "launcher/output/diag.h"
 #include "launcher/process/executable.h"
 #include "launcher/process/memory_events.h"
 #include "launcher/process/network_interface.h"
 #include "launcher/process/parent.h"
-#include "launcher/process/rank_output.h"
+#include "launcher/output/rank_output.h"
 #include "launcher/process/supervise.h"
 
 static const char usage[] =

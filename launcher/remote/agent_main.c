@@ -18,7 +18,7 @@
 #include "launcher/remote/client/probe.h"
 #include "launcher/remote/client/remote.h"
 #include "launcher/remote/protocol/frame.h"
-#include "launcher/process/diag.h"
+#include "launcher/output/diag.h"
 
 static int fail(const char *problem)
 {

@@ -2,7 +2,7 @@
 
 #include "local/api/api.h"
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/io/loop.h"
 
 /* History is for watches that are behind; who is further behind lists again. */

@@ -6,9 +6,9 @@
 #include "local/job/metadata_check.h"
 #include "local/job/pod_support.h"
 #include "local/job/references.h"
-#include "operator/api/job/defaults.h"
+#include "operator/api/admission/defaults.h"
 #include "operator/api/job/jobspec.h"
-#include "operator/api/job/warnings.h"
+#include "operator/api/admission/warnings.h"
 #include "operator/api/names.h"
 #include "operator/serve/webhooks/admission.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/job/additions.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/names.h"
 
 #define SUBDOMAIN_MAX 253

@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/file.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/names.h"
 
 #define FILE_MAX_BYTES ((size_t)4 * 1024 * 1024)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 #include "base/io/file.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/pod/pod_overlay.h"
 
 /* The same with both engines. */

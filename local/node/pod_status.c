@@ -1,7 +1,7 @@
 #include "local/node/pod_status.h"
 
 #include "base/core/str.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 static void put_time(cJSON *object, const char *key, int64_t at_s)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/terminal.h"
+#include "base/text/terminal.h"
 #include "operator/api/names.h"
 
 char *report_tag(const cJSON *pod, const char *container, bool names_job)

@@ -1,7 +1,7 @@
 #include "operator/admin/fence.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/kube/client/client.h"
 
 /* An operator whose lease another has taken writes for 10 s at most. */

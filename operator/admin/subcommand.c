@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts_completion.h"
+#include "base/options/opts_completion.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"

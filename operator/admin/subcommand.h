@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 
 struct kube;
 struct loop;

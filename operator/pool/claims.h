@@ -8,7 +8,7 @@
 
 #include "base/core/err.h"
 #include "base/core/str.h"
-#include "operator/api/job/queue_limits.h"
+#include "operator/api/queue/queue_limits.h"
 #include "operator/forecast/forecast.h"
 #include "vipu/placement/pool.h"
 

@@ -1,5 +1,5 @@
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/history/history.h"
 #include "operator/pool/claims.h"
 #include "operator/reconcile/decide/lifetime.h"

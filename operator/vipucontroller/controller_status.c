@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 const char *const CONTROLLER_VISIBILITIES[] = {"names", "namespaces", "sizes", NULL};
 

@@ -22,7 +22,7 @@ CALLS = {
         ("base/http/http_server_request.c",): (r"\breject\(request, \d+, @",),
         ("operator/serve",): (r'\bhttp_server_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
-        ("operator/options.c", "base/core/opts.c", "base/io", "base/http", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
+        ("operator/options.c", "base/options/opts.c", "base/io", "base/http", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
          "operator/api/partition/orphan.c"): ERROR,
         ("operator/pool/config.c",): (*ERROR, r"\bret_problem =\s*mem_printf\(@"),
         ("operator/kube/auth/kubeconfig.c",): (r"\breject\([^;]*?, err,\s*@", r"\bwhat = mem_printf\(@"),
@@ -31,8 +31,8 @@ CALLS = {
                               r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&(?:out|text),\s*@"),
     },
     ADMISSION: {
-        ("operator/api/job/additions.c", "operator/api/job/template_types.c", "operator/api/job/validate.c", "operator/api/job/queue_limits.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/job/field.c"): JOB_ERROR,
-        ("operator/api/job/warnings.c",): (r"\bstrv_pushf?\(\s*warnings,\s*@",),
+        ("operator/api/job/additions.c", "operator/api/job/template_types.c", "operator/api/job/validate.c", "operator/api/queue/queue_limits.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/field.c"): JOB_ERROR,
+        ("operator/api/admission/warnings.c",): (r"\bstrv_pushf?\(\s*warnings,\s*@",),
     },
 }
 # Messages about types of options, and about requests, that the operator does not use.

@@ -20,9 +20,11 @@ BESIDE_RECONCILE = ("operator/reconcile/decide/", "operator/api/", "operator/kub
 # What a module, or a folder of it, may include. The longest prefix that matches a file counts.
 MAY_INCLUDE = {
     "base/core/": ("base/core/",),
+    "base/text/": ("base/text/", "base/core/"),
+    "base/options/": ("base/options/", "base/text/", "base/core/"),
     "base/doc/": ("base/doc/", "base/core/"),
-    "base/io/": ("base/io/", "base/core/"),
-    "base/http/": ("base/http/", "base/io/", "base/core/"),
+    "base/io/": ("base/io/", "base/text/", "base/core/"),
+    "base/http/": ("base/http/", "base/io/", "base/text/", "base/core/"),
     "vipu/": ("vipu/", "base/"),
     "vipu/model/": ("vipu/model/", "base/core/"),
     "vipu/placement/": ("vipu/placement/", "vipu/model/", "base/core/"),
@@ -56,14 +58,14 @@ MAY_INCLUDE = {
     "operator/serve/certificates/": ("operator/serve/certificates/", "operator/api/", "operator/kube/", "base/"),
     "operator/forecast/": ("operator/forecast/", "base/core/"),
     "operator/history/": ("operator/history/", "operator/forecast/", "operator/progress/", "operator/kube/", "base/"),
-    "operator/progress/": ("operator/progress/", "operator/kube/auth/", "base/core/", "base/doc/"),
-    "operator/reconcile/decide/": ("operator/reconcile/decide/", "operator/api/", "operator/pool/", "base/core/", "base/doc/"),
+    "operator/progress/": ("operator/progress/", "operator/kube/auth/", "base/core/", "base/text/", "base/doc/"),
+    "operator/reconcile/decide/": ("operator/reconcile/decide/", "operator/api/", "operator/pool/", "base/core/", "base/text/", "base/doc/"),
     "operator/reconcile/state/": ("operator/reconcile/state/", "operator/forecast/", "operator/history/", *BESIDE_RECONCILE),
     "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/act/": ("operator/reconcile/act/", "operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/report/": ("operator/reconcile/report/", "operator/reconcile/state/", "operator/forecast/", "operator/progress/", *BESIDE_RECONCILE),
     "kubectl/": ("kubectl/", "operator/api/", "operator/kube/", "base/"),
-    "kubectl/core/": ("kubectl/core/", "operator/api/", "base/core/", "base/doc/"),
+    "kubectl/core/": ("kubectl/core/", "operator/api/", "base/core/", "base/text/", "base/options/", "base/doc/"),
 }
 
 # How many circles of files a module still has. A number may only become smaller.

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "base/io/log.h"
 #include "world/world.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts.h"
-#include "base/core/opts_completion.h"
-#include "base/core/opts_man.h"
+#include "base/options/opts.h"
+#include "base/options/opts_completion.h"
+#include "base/options/opts_man.h"
 #include "base/io/log.h"
 #include "vipu/server/config/access_keys.h"
 #include "vipu/server/config/config.h"

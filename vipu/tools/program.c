@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts_completion.h"
-#include "base/core/opts_man.h"
+#include "base/options/opts_completion.h"
+#include "base/options/opts_man.h"
 
 int program_print(const struct program *program, const struct str *out)
 {

@@ -2,7 +2,7 @@
  * and end with a status that says what happened. */
 #pragma once
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "base/core/str.h"
 #include "vipu/tools/devices/attach.h"
 

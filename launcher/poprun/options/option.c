@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 #include "base/core/str.h"
 
 const struct option_row *option_find(const char *name)

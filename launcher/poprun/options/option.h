@@ -2,7 +2,7 @@
  * completion and the tests that compare them with docs/poprun.md use the same rows. Names, defaults and
  * formats are those of Graphcore's PopRun, which uses Boost.Program_options: a bool takes a value, a name
  * may be shortened as long as it stays unambiguous, a long name may have one dash. Therefore this is not
- * base/core/opts. Pure. */
+ * base/options/opts. Pure. */
 #pragma once
 
 #include <stdbool.h>

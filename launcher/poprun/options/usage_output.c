@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/opts_man.h"
+#include "base/options/opts_man.h"
 #include "launcher/poprun/options/option.h"
 
 enum { HELP_COLUMN = 44, HELP_WIDTH = 100 };

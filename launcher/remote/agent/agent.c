@@ -15,7 +15,7 @@
 #include "launcher/remote/agent/log_ratelimit.h"
 #include "launcher/remote/agent/session_table.h"
 #include "launcher/remote/protocol/key.h"
-#include "launcher/process/diag.h"
+#include "launcher/output/diag.h"
 #include "launcher/remote/agent/session.h"
 #include "launcher/process/signal_fd.h"
 

@@ -15,7 +15,7 @@
 #include "launcher/remote/protocol/stdio_stream.h"
 #include "launcher/remote/client/dial.h"
 #include "launcher/remote/protocol/key.h"
-#include "launcher/process/diag.h"
+#include "launcher/output/diag.h"
 #include "launcher/process/signal_fd.h"
 
 enum { WAIT_SIGNAL, WAIT_LINK, WAIT_IN, WAIT_OUT, WAIT_ERR, WAIT_COUNT };

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/core/suggest.h"
-#include "operator/api/job/field.h"
+#include "base/text/suggest.h"
+#include "operator/api/field.h"
 
 /* The domain of the operator's names, on its pods too. IPUs are no resource of a node: a pod that requests
  * one would stay pending forever. The device plugin for PCIe cards has a domain of its own. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 
 /* The value that the job's fields give a variable; false: they do not define it. */
 typedef bool (*share_fn)(const struct job_spec *spec, uint32_t *ret);

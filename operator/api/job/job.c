@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/api/job/additions.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/names.h"

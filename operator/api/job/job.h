@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "base/core/compressed_text.h"
+#include "base/text/compressed_text.h"
 #include "base/core/str.h"
 #include "base/doc/json.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/core/mem.h"
 #include "operator/api/job/exit_codes.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 
 #define WORKERS_MAX 4096
 #define SHARE_MAX 99999

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 
 enum kind { STRING, OBJECT, OBJECTS, STRINGS, STRING_MAP, QUANTITIES };
 

@@ -5,7 +5,7 @@
 
 #include "base/core/map.h"
 #include "base/core/mem.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/names.h"
 #include "operator/api/job/env_conflicts.h"

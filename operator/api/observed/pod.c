@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/utf8.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/log_tail.h"

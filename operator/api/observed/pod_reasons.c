@@ -4,7 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 struct translation {
     const char *theirs, *ours;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/utf8.h"
 #include "base/core/visible.h"
 

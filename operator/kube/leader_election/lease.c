@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/core/lines.h"
+#include "base/text/lines.h"
 #include "base/io/log.h"
 #include "base/io/loop.h"
 #include "operator/kube/client/client.h"

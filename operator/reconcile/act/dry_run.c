@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
-#include "operator/api/job/queue_priority.h"
+#include "operator/api/queue/queue_priority.h"
 #include "operator/api/names.h"
 #include "operator/reconcile/act/launcher_requests.h"
 #include "operator/reconcile/act/responses_common.h"

@@ -1,7 +1,7 @@
 #include "operator/reconcile/decide/lifetime.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 #define RELEASE_S 60 /* for the stop of pods, the removal of the partition, and the lists that show it */
 #define GRACE_MAX_S INT32_MAX

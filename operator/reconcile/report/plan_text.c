@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 const char *plan_cause_name(enum forecast_cause cause)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/reconcile/report/plan_text.h"
 #include "operator/reconcile/state/partitions.h"
 

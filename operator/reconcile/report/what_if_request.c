@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/job/validate.h"
 #include "operator/api/observed/pod.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/api/reasons.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/reconcile/state/rejection_backoff.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/doc/openmetrics.h"
-#include "operator/api/job/queue_limits.h"
+#include "operator/api/queue/queue_limits.h"
 #include "operator/api/pod/pod_spec.h"
 #include "operator/pool/claims.h"
 #include "operator/pool/config.h"

@@ -13,8 +13,8 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/doc/json.h"
-#include "operator/api/job/queue_limits.h"
-#include "operator/api/job/warnings.h"
+#include "operator/api/queue/queue_limits.h"
+#include "operator/api/admission/warnings.h"
 
 #define ADMISSION_MAX_BYTES ((size_t)7 * 1024 * 1024) /* two objects of the API server's own limit, 3 MiB */
 /* Jobs have a thousand or two; a change brings the job twice. */
@@ -70,6 +70,6 @@ void admission_add_rejection(const struct admission *admission, enum admission_p
 /* True for a Status about fields that no pod has: the API server then has not checked the rest. */
 bool admission_is_about_unknown_fields(const cJSON *status);
 /* The validating webhook's response, and the mutating one's to a job with problems: allowed without problems,
- * with the warnings of operator/api/job/warnings.h; owned by the caller. */
+ * with the warnings of operator/api/admission/warnings.h; owned by the caller. */
 char *admission_verdict(const struct admission *admission, const struct strv *problems,
                         const struct warning_facts *facts);

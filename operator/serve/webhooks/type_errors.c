@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/job/template_types.h"
 
 /* "cannot unmarshal number 1.5 into Go struct field

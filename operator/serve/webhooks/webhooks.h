@@ -10,7 +10,7 @@
 #include "base/core/err.h"
 #include "base/core/str.h"
 #include "base/doc/openmetrics.h"
-#include "operator/api/job/queue_limits.h"
+#include "operator/api/queue/queue_limits.h"
 
 struct kube;
 struct webhooks;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "schedule/result.h"
 #include "schedule/run_times.h"
 

@@ -1,7 +1,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "base/io/log.h"
 #include "operator/kube/auth/config_loader.h"
 #include "probe.h"

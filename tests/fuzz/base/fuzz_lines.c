@@ -1,6 +1,6 @@
 /* The first byte is the size of the pieces. However a text is cut, the same lines come out, none over the
  * cap. */
-#include "base/core/lines.h"
+#include "base/text/lines.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* NUL- or newline-separated arguments; one that begins with '$' is the value of the environment variable E
  * instead. */
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 
 #include <stddef.h>
 #include <stdint.h>

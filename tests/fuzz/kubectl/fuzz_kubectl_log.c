@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/terminal.h"
+#include "base/text/terminal.h"
 #include "base/core/visible.h"
 #include "kubectl/core/log_text.h"
 

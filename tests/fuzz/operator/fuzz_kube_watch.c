@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/lines.h"
+#include "base/text/lines.h"
 #include "operator/kube/watch/store.h"
 #include "operator/kube/watch/watch_step.h"
 

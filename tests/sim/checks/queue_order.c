@@ -1,7 +1,7 @@
 #include "checks/queue_order.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "checks/invariants.h"
 #include "operator/api/job/indexset.h"
 #include "checks/records.h"

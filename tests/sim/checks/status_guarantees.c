@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "checks/invariants.h"
 #include "operator/api/names.h"
 #include "operator/api/reasons.h"

@@ -1,7 +1,7 @@
 #include "cluster/pod_status.h"
 
 #include "base/core/str.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "fakes/clock.h"
 
 static cJSON *status_of(cJSON *pod)

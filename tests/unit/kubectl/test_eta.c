@@ -1,7 +1,7 @@
 #include "kubectl/core/eta.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "lib/check.h"
 #include "unit/kubectl/quoted_json.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "lib/check.h"
 #include "unit/kubectl/quoted_json.h"
 

@@ -1,8 +1,8 @@
-/* Shell completion of vipu's command line: options as base/core/opts_completion.h has them, and the words of
- * the grammar. Pure: it reports which kind of id fits; the caller asks the controller for them. */
+/* Shell completion of vipu's command line: options as base/options/opts_completion.h has them, and the words
+ * of the grammar. Pure: it reports which kind of id fits; the caller asks the controller for them. */
 #pragma once
 
-#include "base/core/opts_completion.h"
+#include "base/options/opts_completion.h"
 #include "vipu/cli/args/grammar.h"
 
 struct completion {

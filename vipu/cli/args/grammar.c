@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 
 #define CREATE_OPTIONS                                                                                       \
     "size reconfigurable num-gcds gcds gcd-sync-replicas num-ilds routing gw-routing sync-type cluster "     \

@@ -1,7 +1,7 @@
 #include "vipu/cli/args/help.h"
 
 #include "base/core/mem.h"
-#include "base/core/opts_man.h"
+#include "base/options/opts_man.h"
 #include "vipu/cli/args/grammar.h"
 #include "vipu/cli/args/options.h"
 

@@ -1,7 +1,7 @@
 #include "vipu/cli/args/options.h"
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 #include "vipu/cli/args/hcl.h"
 
 #define AT(field) offsetof(struct options, field)

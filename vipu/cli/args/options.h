@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "base/core/str.h"
 #include "vipu/cli/args/grammar.h"
 

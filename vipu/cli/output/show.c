@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/visible.h"
 #include "base/doc/json.h"
 #include "vipu/cli/output/table.h"

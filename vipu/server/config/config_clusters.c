@@ -4,7 +4,7 @@
 
 #include "base/core/map.h"
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 
 #define FIRST_ADDRESS "10.1.5.10"
 

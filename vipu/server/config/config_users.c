@@ -1,7 +1,7 @@
 #include "vipu/server/config/config_users.h"
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 #include "vipu/server/config/access_keys.h"
 
 const struct setting config_user_settings[] = {

@@ -1,7 +1,7 @@
 #include "vipu/server/config/faults_doc.h"
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 #include "vipu/server/config/faults_settings.h"
 
 /* ---- reading ---- */

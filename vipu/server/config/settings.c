@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/suggest.h"
+#include "base/text/suggest.h"
 
 #define NAME_MAX_BYTES 63u
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 #define SYSTEM_FOLDER "/run/ipuof"
 #define FALLBACK_FOLDER "/tmp/ipuof"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 
 #define SOURCE_SYSTEM_FOLDER "/etc/ipuof.conf.d"
 #define SOURCE_DEFAULT_HOST "localhost"

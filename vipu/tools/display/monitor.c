@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "vipu/tools/display/attributes.h"
 #include "vipu/tools/display/box_table.h"
 

@@ -1,7 +1,7 @@
 #include "vipu/tools/display/monitor.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/visible.h"
 #include "base/doc/json.h"
 

@@ -1,7 +1,7 @@
 /* The options of gc-monitor: one table for flags, environment and help. */
 #pragma once
 
-#include "base/core/opts.h"
+#include "base/options/opts.h"
 #include "vipu/tools/discovery/partition_source.h"
 
 struct options {

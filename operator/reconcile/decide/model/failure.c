@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "base/core/utf8.h"
 #include "operator/api/job/exit_codes.h"
 #include "operator/api/observed/log_tail.h"

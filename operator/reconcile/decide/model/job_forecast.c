@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 static const char *const BASES[] = {[FORECAST_BY_BOUNDS] = "Bounds",
                                     [FORECAST_BY_HISTORY] = "History",

@@ -1,7 +1,7 @@
 #include "operator/reconcile/decide/model/verdict.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 
 const char *job_state_name(enum job_state state)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/api/names.h"
 
 /* An event has room for so much (EVENT_NOTE_MAX_BYTES), and a command that is cut releases another partition.

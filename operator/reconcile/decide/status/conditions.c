@@ -1,7 +1,7 @@
 #include "operator/reconcile/decide/status/conditions.h"
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "operator/api/job/job_finished.h"
 
 enum holds { NO, YES, UNKNOWN, ABSENT };

@@ -5,7 +5,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 
 #define JOB(more) "{\"kind\":\"IPUJob\",\"metadata\":{},\"spec\":{\"jobInstances\":1" more "}}"
 #define LIMITS(resource)                                                                                     \

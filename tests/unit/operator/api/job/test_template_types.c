@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lib/check.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 
 #define OF_POD(pod) "{\"spec\":{\"workers\":{\"template\":" pod "}}}"
 #define OF_CONTAINER(more) OF_POD("{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"," more "}]}}")

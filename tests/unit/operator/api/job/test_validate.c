@@ -4,7 +4,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 #include "operator/api/job/jobspec.h"
 
 #define WORKERS "\"workers\":{\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}}"

@@ -1,6 +1,6 @@
 /* The clocks of a job, in a small world. */
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "lib/check.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "scenario.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/core/timefmt.h"
+#include "base/text/timefmt.h"
 #include "lib/check.h"
 #include "operator/api/names.h"
 

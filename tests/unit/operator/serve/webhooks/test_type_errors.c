@@ -4,7 +4,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
-#include "operator/api/job/field.h"
+#include "operator/api/field.h"
 
 static cJSON *parse(const char *text)
 {
