@@ -140,6 +140,7 @@ static void finish_unsent(struct loop_timer *timer)
         .reason = "",
         .message = rejected.msg,
         .retry_after_ms = -1,
+        .is_in_doubt = call->retry.is_in_doubt,
     };
 
     finish(call, &res);
@@ -241,11 +242,11 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
         (uint64_t)(loop_clock_us() - call->sent_us));
     log_warning_once(kube, http->warning);
     read_answer(http, err, &res, &status);
-    res.was_repeated = call->retry.tries > 1;
     if (res.err.kind != ERR_NONE && schedule_retry(call, &res)) {
         cJSON_Delete(res.body);
         send_waiting(kube);
     } else {
+        res.is_in_doubt = call->retry.is_in_doubt;
         finish(call, &res);
     }
     kube_status_release(&status);

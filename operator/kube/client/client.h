@@ -56,12 +56,13 @@ struct kube_request {
 struct kube_response {
     int http_status; /* 0 when no answer came */
     cJSON *body;     /* parsed answer, also of rejections; NULL when there was none */
-    struct err err;  /* kind ERR_NONE: done. ERR_TIMEOUT and ERR_IO: whether it took effect is unknown */
+    struct err err;  /* kind ERR_NONE: done */
     enum kube_denial denial;
     const char *reason;  /* of the Status: "Conflict"; "" when none */
     const char *message; /* whole text for the user, with every cause and field path; "" on success */
     int64_t retry_after_ms;
-    bool was_repeated; /* it was sent more than once: 409 may be due to our own first try */
+    bool is_in_doubt; /* a try got no clear answer, and may have taken effect: 409, and a rejection for a
+                         quota, may be due to our own first try */
 };
 
 typedef void (*kube_done_fn)(void *ctx, struct kube_response *res);

@@ -20,6 +20,13 @@ bool retry_is_safe(const char *method, const char *content_type, bool retry_post
     return true;
 }
 
+/* A proxy may answer 503 for a server that does its work late. */
+static bool leaves_doubt(const struct err *err)
+{
+    return err->code != HTTP_TOO_MANY &&
+           (err->kind == ERR_IO || err->kind == ERR_TIMEOUT || err->kind == ERR_BUSY);
+}
+
 /* How many tries this kind of failure is worth. */
 static unsigned tries_for(const struct retry_state *state, const struct err *err)
 {
@@ -38,6 +45,7 @@ int64_t retry_delay_ms(struct retry_state *state, const struct err *err, int64_t
     int64_t delay_ms;
 
     *renew = false;
+    state->is_in_doubt = state->is_in_doubt || leaves_doubt(err);
     if (err->code == HTTP_UNAUTHORIZED && !state->is_renewed) {
         state->is_renewed = *renew = true;
         return 0;

@@ -7,9 +7,10 @@
 #include "base/core/err.h"
 
 struct retry_state {
-    bool is_safe;    /* from retry_is_safe */
-    bool is_renewed; /* the credentials were read again for this request */
-    unsigned tries;  /* sent so far */
+    bool is_safe;     /* from retry_is_safe */
+    bool is_renewed;  /* the credentials were read again for this request */
+    bool is_in_doubt; /* a try failed in a way that does not say whether it took effect */
+    unsigned tries;   /* sent so far */
 };
 
 /* Doing it twice is the same as doing it once. Names and resource versions make sure of that, except for JSON

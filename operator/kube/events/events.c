@@ -107,7 +107,7 @@ static void on_sent(void *ctx, struct kube_response *res)
     AUTO(json) cJSON *patch = TAKE(sending->patch_next);
 
     sending->call = NULL;
-    if (res->err.kind == ERR_EXISTS && res->was_repeated)
+    if (res->err.kind == ERR_EXISTS && res->is_in_doubt)
         res->err = (struct err){0};
     if (res->err.kind == ERR_EXISTS && patch != NULL) {
         send(sending, "PATCH", patch);

@@ -104,15 +104,16 @@ static bool is_for_launcher(const struct request *request)
     return job && request->op.worker >= job->spec.workers_per_instance;
 }
 
-/* The request may still create the record. The next job must not get the same partition id meanwhile. */
+/* The request may still create the pod, or has created it: then its repetition may be rejected for the quota
+ * that the pod itself uses. The next job must not get the same partition id meanwhile. */
 static void note_pending_pod(const struct request *request, const struct kube_response *res)
 {
     const struct reconciler *r = request->execution->r;
     const char *id = request->op.name;
     const struct record *record = reconciler_record(r, id);
 
-    if (record && (res->err.kind == ERR_TIMEOUT || res->err.kind == ERR_IO))
-        pool_note_pending_pod(r->pool, record->controller, id, loop_now_ms(r->loop) + LATE_POD_MS);
+    if (record && res->is_in_doubt)
+        pool_note_pending_pod(r->pool, record->controller, id, loop_now_ms(r->loop) + LATE_CREATE_MS);
 }
 
 /* The pod exists, even if it goes before the watch shows it: it counts as vanished, not as never created. */

@@ -26,9 +26,9 @@
  * that was never created. A silent watch is restarted after 90 s, which can take 71 s. */
 #define EXPECT_MS 5000 /* look again */
 #define EXPECT_MAX_MS 180000
-/* For a request for a pod that got no response: by then the pod has been created and seen, or never will be.
- */
-#define LATE_POD_MS (34000 + EXPECT_MAX_MS)
+/* For a request for a pod or record that got no response: by then the object has been created and seen, or
+ * never will be. */
+#define LATE_CREATE_MS (34000 + EXPECT_MAX_MS)
 
 struct history;
 struct instance_progress;

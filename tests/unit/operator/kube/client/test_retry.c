@@ -52,6 +52,32 @@ TEST(failures_are_repeated_as_far_as_they_allow)
         CHECK_INT_EQ(delay(row->state, row->kind, row->code, row->retry_after_ms, row->left_ms), row->want);
 }
 
+/* A later, clear answer says nothing of an earlier try. */
+TEST(tries_without_a_clear_answer_leave_a_request_in_doubt)
+{
+    static const struct {
+        enum err_kind kind;
+        int code;
+        bool is_in_doubt;
+    } rows[] = {
+        {ERR_TIMEOUT, 0, true},   {ERR_IO, 0, true},         {ERR_IO, 500, true},
+        {ERR_TIMEOUT, 504, true}, {ERR_BUSY, 503, true},     {ERR_BUSY, 429, false},
+        {ERR_DENIED, 403, false}, {ERR_INVALID, 422, false}, {ERR_EXISTS, 409, false},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct retry_state state = {.tries = 1, .is_safe = true};
+        const struct err first = {.kind = row->kind, .code = row->code};
+        const struct err then = {.kind = ERR_DENIED, .code = 403};
+        bool renew;
+
+        (void)!retry_delay_ms(&state, &first, -1, 30000, 0, &renew);
+        CHECK_INT_EQ(state.is_in_doubt, row->is_in_doubt);
+        (void)!retry_delay_ms(&state, &then, -1, 30000, 0, &renew);
+        CHECK_INT_EQ(state.is_in_doubt, row->is_in_doubt);
+    }
+}
+
 TEST(a_401_reads_the_credentials_again_once)
 {
     struct retry_state state = {.tries = 1};
