@@ -59,6 +59,16 @@ static void doubt_freshness(const struct request *request)
     reconciler_follow(r, seen);
 }
 
+/* The record may exist, although no watch shows it: the job stays until one does, or never will. */
+static void note_pending_record(const struct request *request)
+{
+    struct job_cache *cache = execution_job_cache(request->execution);
+    int64_t now = loop_now_ms(request->execution->r->loop);
+
+    if (cache)
+        job_cache_partition(cache, request->op.record->name, now)->record_until_ms = now + LATE_CREATE_MS;
+}
+
 void on_record_created(struct request *request, struct kube_response *res)
 {
     struct reconciler *r = request->execution->r;
@@ -69,6 +79,8 @@ void on_record_created(struct request *request, struct kube_response *res)
         reconciler_follow(r, request->op.record); /* its IPUs count as taken from now on */
         return;
     }
+    if (res->err.kind == ERR_EXISTS || res->is_in_doubt)
+        note_pending_record(request);
     if (res->err.kind == ERR_EXISTS) {
         doubt_freshness(request);
         look_whose_record(request);

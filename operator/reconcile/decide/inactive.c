@@ -40,6 +40,12 @@ void decide_leftovers(const struct job_view *view, const struct job_verdict *ver
     for (size_t i = 0; i < view->extra_count; i++)
         end_pod(view, keep, view->extra_pods[i], plan);
     decide_tombstones(view, verdict, plan, ret_text);
+    if (!view->pending_record)
+        return;
+    plan_again_at(plan, view->pending_until_ms);
+    if (!*ret_text)
+        *ret_text = mem_printf("waiting for an earlier request for the record of partition %s to expire",
+                               view->pending_record);
 }
 
 /* ---- jobs of another operator ---- */
@@ -91,6 +97,8 @@ static void count_pods(const struct job_view *view, struct job_verdict *v)
 
 static bool has_records(const struct job_view *view)
 {
+    if (view->pending_record)
+        return true;
     for (size_t i = 0; i < view->live_count; i++) {
         if (view->live[i].record)
             return true;
@@ -106,6 +114,8 @@ static bool has_records(const struct job_view *view)
  * The records stay, and are removed when their controllers answer. */
 static bool is_released_by_annotation(const struct job_view *view)
 {
+    if (view->pending_record)
+        return false;
     for (size_t i = 0; i < view->live_count; i++) {
         const struct instance_view *inst = &view->live[i];
 

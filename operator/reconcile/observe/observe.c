@@ -371,6 +371,23 @@ static void view_records(struct reconciler *r, const char *key, const struct job
     }
 }
 
+/* The one that may come last. */
+static void view_pending_record(const struct reconciler *r, const struct job_cache *cache,
+                                struct job_view *view)
+{
+    const char *id;
+    void *value;
+
+    for (size_t i = 0; map_next(&cache->partitions, &i, &id, &value);) {
+        int64_t until_ms = ((const struct partition_cache *)value)->record_until_ms;
+
+        if (until_ms > view->now_ms && until_ms > view->pending_until_ms && !reconciler_record(r, id)) {
+            view->pending_record = id;
+            view->pending_until_ms = until_ms;
+        }
+    }
+}
+
 /* An answer about a job with the same template applies to this one, too. */
 static void use_dry_run_cache(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
@@ -462,6 +479,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         view_turn(job, cache, view);
         view_api_responses(job, cache, view);
         view_owned(r, job, view);
+        view_pending_record(r, cache, view);
         view_attempts(r, job, view);
         for (size_t i = 0; i < view->live_count; i++)
             view_instance(r, job, cache, &view->live[i], o);

@@ -31,6 +31,7 @@ struct worker_cache {
 struct partition_cache {
     uint32_t run;
     bool is_ours_fresh;           /* this process created its record */
+    int64_t record_until_ms;      /* a request without a clear answer may create its record until then */
     int64_t since_ms;             /* when this process first saw the partition */
     int64_t run_since_ms;         /* ...and this run on it */
     struct worker_cache *workers; /* by pod index */

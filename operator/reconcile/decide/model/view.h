@@ -122,6 +122,8 @@ struct job_view {
     size_t tombstone_count;
     struct pod **extra_pods; /* records of this job without an instance */
     size_t extra_count;
+    const char *pending_record; /* a request without a clear answer may create this one... */
+    int64_t pending_until_ms;   /* ...until then; NULL: none */
     enum dry_run_state dry_run;
     const char *dry_run_text;    /* the API server's words */
     const char *dry_run_reason;  /* CamelCase */

@@ -1987,6 +1987,41 @@ TEST(a_deleted_job_frees_its_partition_before_it_goes)
     check_nothing_held(w);
 }
 
+/* Nobody has answered for the creation of a record: it may exist, and show when the job has gone. */
+TEST(a_deleted_job_stays_while_its_record_may_still_come)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->no_grants = true;
+    world_settle(w);
+    w->pending_record = "p-job-ns-0";
+    w->pending_until_ms = w->now_ms + MINUTE_MS;
+    world_delete_job(w);
+    world_pass(w, MINUTE_MS - 1000);
+    check_state(w, "Terminating", "Terminating",
+                "Deleting: waiting for an earlier request for the record of partition p-job-ns-0 to expire");
+    world_pass(w, 1000);
+    CHECK(!w->exists);
+}
+
+TEST(a_suspended_job_may_still_get_a_record)
+{
+    AUTO(world) struct world *w = world_new(ONE);
+
+    w->no_grants = true;
+    world_settle(w);
+    w->pending_record = "p-job-ns-0";
+    w->pending_until_ms = w->now_ms + MINUTE_MS;
+    world_set_spec(w, "suspend", "true");
+    world_pass(w, 1000);
+    check_state(
+        w, "Suspended", "Suspended",
+        "Suspending: waiting for an earlier request for the record of partition p-job-ns-0 to expire");
+    for (int minute = 0; minute < 2; minute++) /* a changed message alone is written once a minute */
+        world_pass(w, MINUTE_MS);
+    check_state(w, "Suspended", "Suspended", "Suspended; no IPUs held" SUSPENDED_REMEDY);
+}
+
 TEST(a_deleted_job_without_anything_goes_at_once)
 {
     AUTO(world) struct world *w = world_new(ONE);

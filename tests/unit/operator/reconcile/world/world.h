@@ -138,12 +138,14 @@ struct world {
     int64_t dry_run_generation, dry_run_retry_at_ms, create_rejected_ms, create_retry_at_ms, again_at_ms;
     bool has_service, has_policy;
     int64_t details_since_ms;
-    bool is_busy;              /* with other jobs */
-    bool resets_are_rejected;  /* by V-IPU */
-    bool lists_other_gcds;     /* than were asked for */
-    const char *prefix;        /* of readable ids */
-    bool service_has_selector; /* an earlier version has made it */
-    cJSON **slices;            /* EndpointSlices */
+    const char *pending_record; /* nobody has answered for its creation... */
+    int64_t pending_until_ms;   /* ...which may come until then */
+    bool is_busy;               /* with other jobs */
+    bool resets_are_rejected;   /* by V-IPU */
+    bool lists_other_gcds;      /* than were asked for */
+    const char *prefix;         /* of readable ids */
+    bool service_has_selector;  /* an earlier version has made it */
+    cJSON **slices;             /* EndpointSlices */
     size_t slice_count;
     unsigned name_writes;   /* of them */
     bool gives_vipu_access; /* the V-IPU controller's Secret has something for pods */

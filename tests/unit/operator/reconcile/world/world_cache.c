@@ -520,6 +520,8 @@ static void view_answers(const struct world *w, const struct job *job, struct jo
     view->requeues = w->requeues;
     view->requeued_s = world_unix_s(w) - (w->now_ms - w->create_rejected_ms) / 1000;
     view->turn_s = w->created_s;
+    view->pending_until_ms = w->pending_until_ms;
+    view->pending_record = w->now_ms < w->pending_until_ms ? w->pending_record : NULL;
 }
 
 struct snapshot *world_observe(struct world *w)
