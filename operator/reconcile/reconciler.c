@@ -16,6 +16,8 @@
 
 /* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)
+/* A replica that may send nothing looks again after so long whether its lease was renewed; else it ends. */
+#define NOT_LEADING_MS 500
 #define TURN_US 2000 /* after which no further job is reconciled in this turn of the loop */
 
 /* ---- pool events ---- */
@@ -117,6 +119,10 @@ static void on_due(struct loop_timer *timer)
 
     if (!reconciler_is_synced(r) || r->aborted)
         return;
+    if (!may_send(r)) {
+        loop_timer_start(r->loop, &r->due, NOT_LEADING_MS, r->on_due);
+        return;
+    }
     if (r->claims_changed && loop_now_ms(r->loop) >= r->claims_due_ms) {
         r->claims_changed = false;
         grants_refresh(r);
@@ -124,7 +130,7 @@ static void on_due(struct loop_timer *timer)
     /* Bounded for each turn of the loop: parsing and building pods must not delay the renewal of the lease.
      */
     for (int i = 0; i < 16 && loop_clock_us() - begun_us < TURN_US && r->requests < REQUESTS_MAX &&
-                    (key = workqueue_get(r->queue, loop_now_ms(r->loop)));
+                    may_send(r) && (key = workqueue_get(r->queue, loop_now_ms(r->loop)));
          i++) {
         AUTO(mem) char *copy = mem_strdup(key);
 
