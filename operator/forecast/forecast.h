@@ -59,6 +59,12 @@ struct forecast_block {
     uint64_t ipus;
 };
 
+static inline bool forecast_blocks_overlap(const struct forecast_block *a, const struct forecast_block *b)
+{
+    return a->ipus & b->ipus && a->domain < b->domain + b->domain_count &&
+           b->domain < a->domain + a->domain_count;
+}
+
 struct forecast_controller {
     bool is_usable; /* its partitions are known and recent, and nodes exist: claims may start there */
     bool is_placed; /* it honours places; else it is counted capacity in strict order */
@@ -125,9 +131,10 @@ struct forecast_reservation {
     int64_t
         promise_s;   /* the first start_s that was known since it was reserved; FORECAST_UNKNOWN: none yet */
     int64_t since_s; /* when the claim's reservation was made, in whichever block */
-    uint32_t claim;  /* index in the input of this plan; result only */
-    bool is_open;    /* others may start in it freely; result only */
-    bool is_closed;  /* nobody else starts in it; result only */
+    bool is_displaced; /* a claim before it in turn has got IPUs of the block beyond the promised start */
+    uint32_t claim;    /* index in the input of this plan; result only */
+    bool is_open;      /* others may start in it freely; result only */
+    bool is_closed;    /* nobody else starts in it; result only */
 };
 
 struct forecast_settings {

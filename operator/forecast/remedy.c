@@ -67,19 +67,13 @@ static bool may_end(const struct search *s, const struct forecast_running *r)
     return s->kind == REMEDY_DEFRAGMENTATION || (r->is_restartable && r->priority < s->claim->priority);
 }
 
-static bool overlap(const struct forecast_block *a, const struct forecast_block *b)
-{
-    return a->ipus & b->ipus && a->domain < b->domain + b->domain_count &&
-           b->domain < a->domain + a->domain_count;
-}
-
 /* Its own reservation does not count. */
 static bool is_reserved(const struct search *s, uint32_t c, const struct forecast_block *block)
 {
     for (size_t i = 0; i < s->plan->reserved_count; i++) {
         const struct forecast_reservation *r = &s->plan->reserved[i];
 
-        if (r->claim != s->number && r->controller == c && overlap(&r->block, block))
+        if (r->claim != s->number && r->controller == c && forecast_blocks_overlap(&r->block, block))
             return true;
     }
     return false;

@@ -121,6 +121,20 @@ static uint32_t until_of(const struct board *b, const struct forecast_claim *cla
     return board_key(span, b->now);
 }
 
+/* Whoever has started in this plan comes before it in turn. That may break its promise, as an arrival of
+ * higher priority may. */
+static bool is_displaced(const struct board *b, const struct forecast_reservation *prior)
+{
+    for (uint32_t i = 0; prior->promise_s != FORECAST_UNKNOWN && i < b->log_count; i++) {
+        const struct slot *s = &b->slots[b->log[i]];
+
+        if (s->controller == prior->controller && forecast_blocks_overlap(&s->block, &prior->block) &&
+            (s->key >= KEY_NO_BOUND || board_time(b, s->key) > prior->promise_s))
+            return true;
+    }
+    return false;
+}
+
 /* Keeps the block from all who are served later. */
 static void fence_off(struct board *b, const struct forecast_claim *claim, const struct offer *o,
                       const struct forecast_reservation *r)
@@ -149,6 +163,8 @@ bool reservation_make(struct board *b, const struct group *g, uint32_t claim)
                                        .start_s = FORECAST_UNKNOWN,
                                        .promise_s = prior ? prior->promise_s : FORECAST_UNKNOWN,
                                        .since_s = prior ? prior->since_s : board_time(b, b->now),
+                                       .is_displaced =
+                                           prior && (prior->is_displaced || is_displaced(b, prior)),
                                        .claim = claim};
     if (best.key != KEY_GONE)
         set_limits(b, it, &best, r);

@@ -36,10 +36,7 @@ static const struct forecast_claim *claim_of(const struct forecast_input *input,
 
 static bool is_in_the_way(const struct forecast_running *running, const struct forecast_reservation *kept)
 {
-    const struct forecast_block *a = &running->block, *b = &kept->block;
-
-    return running->controller == kept->controller && (a->ipus & b->ipus) != 0 &&
-           a->domain < b->domain + b->domain_count && b->domain < a->domain + a->domain_count;
+    return running->controller == kept->controller && forecast_blocks_overlap(&running->block, &kept->block);
 }
 
 static enum promise cause_of(const struct forecast_running *running, const struct forecast_reservation *kept,
@@ -53,7 +50,9 @@ static enum promise cause_of(const struct forecast_running *running, const struc
         return PROMISE_BROKEN_BY_PRIORITY;
     if (is_bounded && running->end_s <= kept->promise_s)
         return PROMISE_BROKEN_BY_OVERRUN;
-    return running->start_s > kept->since_s ? PROMISE_BROKEN_BY_BACKFILL : PROMISE_BROKEN_BY_ESTIMATE;
+    if (running->start_s <= kept->since_s)
+        return PROMISE_BROKEN_BY_ESTIMATE;
+    return kept->is_displaced ? PROMISE_BROKEN_BY_PRIORITY : PROMISE_BROKEN_BY_BACKFILL;
 }
 
 /* Of several occupants, the one that comes first in the enumeration. */
