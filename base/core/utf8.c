@@ -31,6 +31,15 @@ size_t utf8_len(const char *at, size_t left)
     return is_overlong || is_beyond ? 0 : len;
 }
 
+uint32_t utf8_code(const char *at, size_t len)
+{
+    uint32_t code = (unsigned char)*at & (len == 1 ? 0x7F : 0xFF >> (len + 1));
+
+    for (size_t i = 1; i < len; i++)
+        code = code << 6 | ((unsigned char)at[i] & 0x3F);
+    return code;
+}
+
 size_t utf8_cut(const char *text, size_t max)
 {
     while (max > 0 && utf8_is_continuation(text[max]))

@@ -4,11 +4,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Inside a character, not at its beginning. */
 bool utf8_is_continuation(char c);
 /* Bytes of the character that `left` bytes begin with, also of a control character or NUL; 0: none. */
 size_t utf8_len(const char *at, size_t left);
+/* The code point of the character whose bytes utf8_len counted. */
+uint32_t utf8_code(const char *at, size_t len);
 /* The length of the longest beginning of a text that has at most `max` bytes and ends with a whole
  * character. The text has more than that. */
 size_t utf8_cut(const char *text, size_t max);

@@ -4,9 +4,25 @@
 
 #include "base/core/utf8.h"
 
-static bool is_c1(const unsigned char *at, size_t len)
+/* Characters of more than one byte in the categories Cc, Cf, Zl and Zp of the Unicode standard, version 15.
+ */
+static bool is_format(uint32_t code)
 {
-    return len == 2 && at[0] == 0xC2 && at[1] < 0xA0;
+    static const struct {
+        uint32_t from, to;
+    } ranges[] = {
+        {0x80, 0x9F},       {0xAD, 0xAD},       {0x600, 0x605},     {0x61C, 0x61C},     {0x6DD, 0x6DD},
+        {0x70F, 0x70F},     {0x890, 0x891},     {0x8E2, 0x8E2},     {0x180E, 0x180E},   {0x200B, 0x200F},
+        {0x2028, 0x202E},   {0x2060, 0x2064},   {0x2066, 0x206F},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},
+        {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+        {0xE0001, 0xE0001}, {0xE0020, 0xE007F},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(ranges) && code >= ranges[i].from; i++) {
+        if (code <= ranges[i].to)
+            return true;
+    }
+    return false;
 }
 
 size_t visible_len(const char *at, size_t left)
@@ -14,7 +30,7 @@ size_t visible_len(const char *at, size_t left)
     size_t len = utf8_len(at, left);
     bool is_control = len == 1 && ((unsigned char)*at < ' ' || *at == 0x7F);
 
-    return is_control || is_c1((const unsigned char *)at, len) ? 0 : len;
+    return is_control || (len > 1 && is_format(utf8_code(at, len))) ? 0 : len;
 }
 
 static bool is_kept(char c, const char *kept)
@@ -37,18 +53,20 @@ bool visible_is(const char *text, const char *kept)
 /* Returns the bytes that are read. */
 static size_t add_escape(struct str *out, const char *at, size_t left)
 {
-    const unsigned char *c = (const unsigned char *)at;
+    size_t len = utf8_len(at, left);
     const char *short_name = *at ? strchr("\nn\rr\tt", *at) : NULL;
 
     if (short_name) {
         (void)str_addf(out, "\\%c", short_name[1]);
         return 1;
     }
-    if (is_c1(c, utf8_len(at, left))) {
-        (void)str_addf(out, "\\u%04x", c[1]);
-        return 2;
+    if (len > 1) {
+        uint32_t code = utf8_code(at, len);
+
+        (void)str_addf(out, code > UINT16_MAX ? "\\U%08x" : "\\u%04x", code);
+        return len;
     }
-    (void)str_addf(out, "\\x%02x", *c);
+    (void)str_addf(out, "\\x%02x", (unsigned char)*at);
     return 1;
 }
 

@@ -1,6 +1,8 @@
 /* Text from outside - logs, other programs, peers - as it may be shown: a control character would move the
- * cursor of a terminal, or hide what follows. Control characters (C0, C1 and DEL) and bytes that are not
- * UTF-8 become text, as in Go's %q: \n, \r, \t, \x1b, \u009b, \xff. Everything else stays as it is. Pure. */
+ * cursor of a terminal, or hide what follows, and a format character would reorder or hide the text around it
+ * (U+202E, U+200B). Control characters (C0, C1 and DEL), format characters, separators of lines and
+ * paragraphs, and bytes that are not UTF-8 become text, as in Go's %q: \n, \r, \t, \x1b, \u009b, \u202e,
+ * \xff. Everything else stays as it is. Pure. */
 #pragma once
 
 #include <stdbool.h>
