@@ -84,13 +84,25 @@ static bool is_upgrade(const struct request_head *head)
            head->websocket_key.len == KEY_LEN;
 }
 
+/* Of several cookies of this name, any may be the page's own. */
+static bool has_cookie(const struct page_access *access, const struct request_head *head)
+{
+    struct slice rest = head->cookie;
+
+    while (rest.len > 0) {
+        if (is_secret(request_head_cookie(&rest, access->cookie_name), access->cookie))
+            return true;
+    }
+    return false;
+}
+
 static struct page_access_answer ask_live(const struct page_access *access, const struct request_head *head)
 {
     if (!slice_eq(head->method, "GET"))
         return reject_method("GET");
     if (head->origin.len == 0)
         return reject(403, "a WebSocket needs the header Origin");
-    if (!is_secret(request_head_cookie(head, access->cookie_name), access->cookie))
+    if (!has_cookie(access, head))
         return reject(401, "open the URL that kubectl ipu ui has printed");
     if (!is_upgrade(head))
         return reject(426, "this path is for WebSocket, version 13");

@@ -120,12 +120,10 @@ bool request_head_has_word(struct slice list, const char *word)
     return false;
 }
 
-struct slice request_head_cookie(const struct request_head *head, const char *name)
+struct slice request_head_cookie(struct slice *rest, const char *name)
 {
-    struct slice list = head->cookie;
-
-    while (list.len > 0) {
-        struct slice value = trimmed(next_part(&list, ';')), key = next_part(&value, '=');
+    while (rest->len > 0) {
+        struct slice value = trimmed(next_part(rest, ';')), key = next_part(&value, '=');
 
         if (slice_eq(key, name))
             return value;

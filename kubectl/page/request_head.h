@@ -22,5 +22,6 @@ enum request_head_result { REQUEST_HEAD_UNFINISHED, REQUEST_HEAD_WHOLE, REQUEST_
 enum request_head_result request_head_parse(struct slice text, struct request_head *ret);
 /* The list has this word, whatever its case: "keep-alive, Upgrade". */
 bool request_head_has_word(struct slice list, const char *word);
-/* The value of a cookie; empty: it is absent. */
-struct slice request_head_cookie(const struct request_head *head, const char *name);
+/* The value of the next cookie of this name in the rest of the list, which begins as head->cookie; empty:
+ * there is none. A server on another port of the host can add cookies of the same name. */
+struct slice request_head_cookie(struct slice *rest, const char *name);
