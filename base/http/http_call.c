@@ -82,6 +82,10 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *ctx)
     if (call->cancelled)
         return CURL_WRITEFUNC_ERROR;
     if (call->on_bytes && is_success(call)) {
+        if (!http_client_may_read(call->http, len)) {
+            call->is_paused = true;
+            return CURL_WRITEFUNC_PAUSE;
+        }
         bool wanted = call->on_bytes(call->ctx, (int)status_of(call), bytes, len);
         if (wanted && !call->cancelled)
             return len;

@@ -31,6 +31,7 @@ struct http_call {
     struct curl_slist *connect_to;
     char why[CURL_ERROR_SIZE];
     struct err err; /* ERR_NONE, or why it will end */
+    bool is_paused; /* until the next turn of the loop */
     bool cancelled; /* from inside one of libcurl's callbacks; freed as soon as libcurl has returned */
 
     struct str body;
@@ -50,6 +51,9 @@ struct http_call {
 struct http_call *http_call_new(struct http_client *http, const struct http_settings *settings,
                                 const struct http_request *request);
 void http_call_free(struct http_call *call);
+/* on_bytes may get more bytes in this turn of the loop; else http_client.c continues the call in the next
+ * one. */
+bool http_client_may_read(struct http_client *http, size_t len);
 /* Translates libcurl's result into call->err, unless the reason is already known. */
 void http_call_set_result(struct http_call *call, CURLcode code);
 /* Borrows from the call. */

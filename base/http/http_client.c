@@ -17,9 +17,12 @@ struct http_client {
     CURLM *multi;
     struct http_settings settings;
     unsigned max_connections;
+    size_t turn_bytes, turn_left; /* left of turn_bytes at turn_ms */
+    int64_t turn_ms;
     struct http_sockets sockets;
     struct loop_timer turn;    /* starts and fails waiting calls */
     struct loop_timer timeout; /* libcurl's own */
+    struct loop_timer resume;  /* continues paused calls */
     struct http_list waiting;  /* sent in this turn, or to be failed in the next one */
     struct http_list running;  /* known to the multi handle */
     unsigned cancelled;        /* of the running ones, from inside libcurl */
@@ -185,6 +188,15 @@ static void finish_done(struct http_client *http)
     }
 }
 
+/* What its callbacks have left to be done until libcurl has returned. */
+static void settle(struct http_client *http)
+{
+    free_cancelled(http);
+    if (http->aborting)
+        http_abort_connections(http);
+    finish_done(http);
+}
+
 static void act(struct http_client *http, curl_socket_t fd, int events)
 {
     int running;
@@ -192,10 +204,49 @@ static void act(struct http_client *http, curl_socket_t fd, int events)
     http->inside++;
     (void)curl_multi_socket_action(http->multi, fd, events, &running);
     http->inside--;
-    free_cancelled(http);
-    if (http->aborting)
-        http_abort_connections(http);
-    finish_done(http);
+    settle(http);
+}
+
+/* libcurl gives what a paused call has kept to on_bytes, and reports a failure there only as its result. */
+static void resume(struct loop_timer *timer)
+{
+    struct http_client *http = CONTAINER_OF(timer, struct http_client, resume);
+    struct http_call *failed;
+
+    http->inside++;
+    for (struct http_call *call = http->running.first; call; call = call->next) {
+        if (call->is_paused && !call->cancelled) {
+            call->is_paused = false;
+            http_call_set_result(call, curl_easy_pause(call->easy, CURLPAUSE_CONT));
+        }
+    }
+    http->inside--;
+    do {
+        failed = http->running.first;
+        while (failed && (!failed->err.kind || failed->cancelled))
+            failed = failed->next;
+        if (failed)
+            finish(failed);
+    } while (failed);
+    settle(http);
+}
+
+/* libuv reads its clock once in a turn, and libcurl may read on and on within one. */
+bool http_client_may_read(struct http_client *http, size_t len)
+{
+    int64_t now_ms = loop_now_ms(http->loop);
+
+    if (!http->turn_bytes)
+        return true;
+    if (now_ms != http->turn_ms)
+        http->turn_left = http->turn_bytes;
+    http->turn_ms = now_ms;
+    if (http->turn_left == 0) {
+        loop_timer_start(http->loop, &http->resume, 0, resume);
+        return false;
+    }
+    http->turn_left -= len < http->turn_left ? len : http->turn_left;
+    return true;
 }
 
 static void on_timeout(struct loop_timer *timer)
@@ -330,6 +381,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
     struct http_client *http = NEW(struct http_client);
     http->loop = loop;
     http->max_connections = options->max_connections ? options->max_connections : 2;
+    http->turn_bytes = options->turn_bytes;
     http_settings_init(&http->settings, options);
     open_multi(http);
     return http;
@@ -346,6 +398,7 @@ void http_client_free(struct http_client *http)
         http_cancel(http->running.first);
     close_multi(http);
     loop_timer_stop(&http->turn);
+    loop_timer_stop(&http->resume);
     http_sockets_release(&http->sockets);
     http_settings_release(&http->settings);
     mem_free(http);

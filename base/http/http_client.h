@@ -28,6 +28,8 @@ struct http_client_options {
     bool env_proxy;           /* without proxy_url, those of the environment: HTTPS_PROXY, NO_PROXY */
     bool insecure;            /* do not verify the peer: kubeconfig's insecure-skip-tls-verify */
     unsigned max_connections; /* to one host; 0 means 2 */
+    size_t turn_bytes; /* that on_bytes gets in one turn of the loop, so that a peer that sends faster than
+                          they are read does not keep the loop from everything else; 0: no limit */
 };
 
 struct http_response {

@@ -72,6 +72,7 @@ struct kube_options {
     const char *program;        /* "ipu-operator": user agent and field manager prefix */
     unsigned window;            /* 0: KUBE_WINDOW */
     unsigned watch_connections; /* where a proxy speaks HTTP/1.1 only, each stream needs one; 0: 8 */
+    size_t turn_bytes;          /* of streams, in one turn of the loop; 0: no limit */
 };
 
 /* `identity` is borrowed and must outlive the client, which refreshes it (at least each minute, and after

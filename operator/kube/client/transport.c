@@ -19,6 +19,7 @@ struct transport {
     struct client_config *client_config;
     char *user_agent;
     unsigned watch_connections;
+    size_t turn_bytes;
     struct http_client *pools[KUBE_CLASS_COUNT];
     struct retired *retired;
     struct loop_timer reap;
@@ -38,6 +39,7 @@ static struct http_client *pool_new(const struct transport *transport, enum kube
         .proxy_url = config->proxy_url,
         .env_proxy = config->env_proxy,
         .insecure = config->insecure,
+        .turn_bytes = transport->turn_bytes,
         /* With HTTP/2 one is enough. */
         .max_connections = class == KUBE_WATCH ? transport->watch_connections : 2,
     };
@@ -77,6 +79,7 @@ struct transport *transport_new(struct loop *loop, struct client_config *config,
     transport->user_agent = mem_printf("%s/%s", options->program, IPU_OPERATOR_VERSION);
     transport->watch_connections =
         options->watch_connections > 0 ? options->watch_connections : WATCH_CONNECTIONS;
+    transport->turn_bytes = options->turn_bytes;
     transport->refreshed_ms = loop_now_ms(loop);
     if (config->insecure)
         log_warn("TLS verification of the API server is disabled (insecure-skip-tls-verify)",

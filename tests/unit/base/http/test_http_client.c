@@ -1,6 +1,7 @@
 #include "base/http/http_client.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct taker {
     int heads;
     bool reject;
     bool cancels; /* its own call, from inside the callback */
+    struct turns *turns;
 };
 
 /* What most tests need: a peer with a script, a loop, a client, and one request. The exchange comes first, so
@@ -300,6 +302,86 @@ TEST_F(bench, b, a_taker_can_cancel_its_own_call)
     exchange_run_until(b->loop, is_idle, b->http);
     CHECK_INT_EQ(b->x.done, 0);
     CHECK_STR_EQ(str_text(&b->taker.bytes), "one");
+}
+
+enum { TURN_BYTES = 4096, WHOLE_BYTES = 1 << 20, READ_MAX = 16 * 1024 }; /* the last one: of libcurl */
+
+/* Bytes whose order can be checked. */
+static void flood(int listener)
+{
+    AUTO(str) struct str text = {0};
+
+    str_adds(&text, "HTTP/1.1 200 OK\r\n\r\n");
+    for (unsigned i = 0; text.len < WHOLE_BYTES; i++)
+        str_addf(&text, "%u ", i);
+    for (;;) {
+        char request[REQUEST_MAX];
+        int fd = peer_accept(listener);
+
+        (void)peer_read_request(fd, request, sizeof request);
+        for (size_t at = 0; at < text.len;) { /* the client may have gone away */
+            ssize_t sent = send(fd, text.ptr + at, text.len - at, MSG_NOSIGNAL);
+
+            if (sent < 0)
+                break;
+            at += (size_t)sent;
+        }
+        (void)close(fd);
+    }
+}
+
+/* What one turn of the loop gets. */
+struct turns {
+    struct bench *b;
+    int64_t now_ms;
+    size_t bytes, most, enough;
+    bool cancels;
+};
+
+static bool take_in_turns(void *ctx, int status, const char *bytes, size_t len)
+{
+    struct turns *turns = ((struct bench *)ctx)->taker.turns;
+    int64_t now_ms = loop_now_ms(turns->b->loop);
+
+    turns->bytes = now_ms == turns->now_ms ? turns->bytes + len : len;
+    turns->now_ms = now_ms;
+    turns->most = turns->bytes > turns->most ? turns->bytes : turns->most;
+    (void)take(ctx, status, bytes, len);
+    if (turns->b->taker.bytes.len < turns->enough)
+        return true;
+    if (turns->cancels)
+        http_cancel(TAKE(turns->b->x.call));
+    return false;
+}
+
+TEST_F(bench, b, a_peer_that_sends_fast_leaves_turns_to_others)
+{
+    struct turns turns = {.b = b, .enough = SIZE_MAX};
+    unsigned next = 0;
+
+    b->taker.turns = &turns;
+    bench_open_with(b, flood, (struct http_client_options){.turn_bytes = TURN_BYTES});
+    bench_ask(b, (struct http_request){.on_bytes = take_in_turns});
+    CHECK_INT_EQ(b->x.err.kind, ERR_NONE);
+    CHECK(turns.most < TURN_BYTES + READ_MAX);
+    CHECK(b->taker.bytes.len > WHOLE_BYTES / 2);
+    for (char *at = b->taker.bytes.ptr; *at; at++)
+        CHECK_INT_EQ(strtoul(at, &at, 10), next++);
+}
+
+TEST_F(bench, b, a_paused_call_can_be_ended_and_cancelled)
+{
+    struct turns turns = {.b = b, .enough = WHOLE_BYTES / 4};
+
+    b->taker.turns = &turns;
+    bench_open_with(b, flood, (struct http_client_options){.turn_bytes = TURN_BYTES});
+    bench_ask(b, (struct http_request){.on_bytes = take_in_turns});
+    CHECK_INT_EQ(b->x.err.kind, ERR_INVALID);
+    str_clear(&b->taker.bytes);
+    turns.cancels = true;
+    bench_send(b, (struct http_request){.on_bytes = take_in_turns});
+    exchange_run_until(b->loop, is_idle, b->http);
+    CHECK_INT_EQ(b->x.done, 0);
 }
 
 /* --- peers that are wrong --- */
