@@ -11,6 +11,10 @@ void log_merge_add(struct log_merge *merge, const struct log_source *source, con
 {
     struct log_entry *entry;
 
+    if (merge->max_bytes && merge->bytes >= merge->max_bytes) {
+        merge->left_out += !line->is_continued;
+        return;
+    }
     if (merge->count == merge->capacity) {
         merge->capacity = merge->capacity ? merge->capacity * 2 : 64;
         merge->entries = mem_grow(merge->entries, merge->capacity, sizeof(*merge->entries));

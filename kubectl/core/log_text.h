@@ -33,7 +33,8 @@ struct log_merge {
     struct log_entry *entries;
     size_t count, capacity;
     size_t bytes;
-    uint64_t number;
+    size_t max_bytes; /* beyond them, lines are left out; 0: none is */
+    uint64_t number, left_out;
 };
 
 void log_merge_add(struct log_merge *merge, const struct log_source *source, const struct log_line *line);

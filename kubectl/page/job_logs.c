@@ -10,6 +10,7 @@
 #include "operator/kube/watch/watch.h"
 
 enum { ORDER_MS = 200 }; /* lines of several ranks that arrive within this time are put in order */
+/* Of them, in this time: no browser shows more. */
 #define MERGE_MAX_BYTES ((size_t)1024 * 1024)
 
 struct job_logs {
@@ -53,26 +54,23 @@ static void add_entry(void *ctx, const struct log_entry *entry)
     logs->count++;
 }
 
-static void flush(struct job_logs *logs)
+static void on_order(struct loop_timer *timer)
 {
-    loop_timer_stop(&logs->order);
+    struct job_logs *logs = CONTAINER_OF(timer, struct job_logs, order);
+
     log_merge_drain(&logs->merge, add_entry, logs);
     send_lines(logs);
     logs->source = NULL;
-}
-
-static void on_order(struct loop_timer *timer)
-{
-    flush(CONTAINER_OF(timer, struct job_logs, order));
+    if (logs->merge.left_out > 0)
+        logs->options.on_left_out(logs->options.ctx, logs->merge.left_out);
+    logs->merge.left_out = 0;
 }
 
 static void on_lines(void *ctx)
 {
     struct job_logs *logs = ctx;
 
-    if (logs->merge.bytes > MERGE_MAX_BYTES)
-        flush(logs);
-    else if (logs->merge.count > 0 && !loop_timer_is_running(&logs->order))
+    if (logs->merge.count > 0 && !loop_timer_is_running(&logs->order))
         loop_timer_start(logs->session->loop, &logs->order, ORDER_MS, on_order);
 }
 
@@ -147,6 +145,7 @@ struct job_logs *job_logs_new(struct session *session, const struct job_logs_opt
 
     logs->options = *options;
     logs->session = session;
+    logs->merge.max_bytes = MERGE_MAX_BYTES;
     logs->ns = mem_strdup(options->ns);
     logs->key = mem_printf("%s/%s", options->ns, options->job);
     logs->common = (struct log_streams){.session = session,

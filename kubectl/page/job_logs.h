@@ -9,6 +9,7 @@ struct job_logs_options {
     const char *ns, *job; /* copied */
     /* Lines of one rank, ready to be sent; takes the text. */
     void (*on_lines)(void *ctx, char *message, size_t lines);
+    void (*on_left_out)(void *ctx, uint64_t lines);       /* more lines came than can be sent */
     void (*on_failure)(void *ctx, const struct err *err); /* the logs, or some of them, cannot be read */
     void *ctx;
 };

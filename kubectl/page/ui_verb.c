@@ -17,8 +17,9 @@ enum {
     LOOK_MS = 500,    /* between two looks at the state of the watches */
     TAIL_LINES = 500, /* of each rank, before the new ones */
 };
-/* Ahead of a viewer that reads too slowly, lines of logs are left out. */
+/* Ahead of a viewer that reads too slowly, and of all viewers, lines of logs are left out. */
 #define LOG_UNSENT_MAX (PAGE_UNSENT_MAX / 2)
+#define LOGS_UNSENT_MAX (2 * PAGE_UNSENT_MAX)
 
 static const struct feed_row {
     enum feed_kind kind;
@@ -217,19 +218,37 @@ static void look(struct loop_timer *timer)
 
 /* ---- viewers ---- */
 
+static bool has_room(const struct viewer *viewer)
+{
+    size_t all = 0;
+
+    for (const struct viewer *each = viewer->live->viewers; each; each = each->next)
+        all += page_viewer_unsent(each->page);
+    return page_viewer_unsent(viewer->page) <= LOG_UNSENT_MAX && all <= LOGS_UNSENT_MAX;
+}
+
+static void on_left_out(void *ctx, uint64_t lines)
+{
+    struct viewer *viewer = ctx;
+
+    viewer->dropped_lines += lines;
+    if (viewer->dropped_lines == 0 || !has_room(viewer))
+        return;
+    send_text(viewer, feed_log_dropped(viewer->dropped_lines));
+    viewer->dropped_lines = 0;
+}
+
 static void on_lines(void *ctx, char *message, size_t lines)
 {
     struct viewer *viewer = ctx;
 
-    if (page_viewer_unsent(viewer->page) > LOG_UNSENT_MAX) {
+    if (has_room(viewer)) {
+        on_left_out(viewer, 0); /* what was left out before them is told before them */
+        send_text(viewer, message);
+    } else {
         viewer->dropped_lines += lines;
         mem_free(message);
-        return;
     }
-    if (viewer->dropped_lines > 0)
-        send_text(viewer, feed_log_dropped(viewer->dropped_lines));
-    viewer->dropped_lines = 0;
-    send_text(viewer, message);
 }
 
 static void on_log_failure(void *ctx, const struct err *err)
@@ -263,10 +282,12 @@ static void on_message(void *of_viewer, struct slice text)
         return;
     viewer->job = mem_strdup(job);
     *slash = '\0';
-    viewer->logs = job_logs_new(
-        live->session,
-        &(struct job_logs_options){
-            .ns = job, .job = slash + 1, .on_lines = on_lines, .on_failure = on_log_failure, .ctx = viewer});
+    viewer->logs = job_logs_new(live->session, &(struct job_logs_options){.ns = job,
+                                                                          .job = slash + 1,
+                                                                          .on_lines = on_lines,
+                                                                          .on_left_out = on_left_out,
+                                                                          .on_failure = on_log_failure,
+                                                                          .ctx = viewer});
 }
 
 static void send_first(struct viewer *viewer)

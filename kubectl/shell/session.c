@@ -11,6 +11,8 @@
 #include "operator/kube/auth/config_loader.h"
 
 enum { WATCHES_MAX = 8 }; /* of a verb, beside the logs */
+/* A job that prints fast, or a flood of changes, holds up nothing else. */
+#define TURN_BYTES ((size_t)256 * 1024)
 
 void complain(const char *fmt, ...)
 {
@@ -170,6 +172,7 @@ int session_run(const struct options *options, const struct strv *words, env_fn 
         session.kube =
             kube_new(session.loop, &session.config,
                      &(struct kube_options){.program = "kubectl-ipu",
+                                            .turn_bytes = TURN_BYTES,
                                             .watch_connections = options->max_streams + WATCHES_MAX},
                      &err);
         if (session.kube) {

@@ -34,7 +34,7 @@ export function Log({ log }) {
                 <label><input type="checkbox" checked={follows} onChange={({ target }) => follow(target.checked)} /> follow</label>{" "}
                 <span>{count(found.length, "line")}{found.length > SHOWN && `, the last ${SHOWN} are shown`}</span>
             </p>
-            {log.dropped > 0 && <p class="note">{count(log.dropped, "line")} left out, because this page was too slow. <code>kubectl ipu logs</code> prints all.</p>}
+            {log.dropped > 0 && <p class="note">{count(log.dropped, "line")} left out: the job prints faster than they can be shown. <code>kubectl ipu logs</code> prints all.</p>}
             <div class="log" role="log" aria-live="off" aria-label="Log of the ranks" tabIndex={0} ref={box} onScroll={onScroll}>
                 {!shown.length && <p class="faint">No lines yet</p>}
                 {shown.map((line) => (

@@ -20,6 +20,7 @@ from waiting import until
 
 DEADLINE_S = 60
 UPDATE_S = 0.25
+ANSWER_S = 5  # under load
 versions = itertools.count(1)
 PLURALS = ("ipujobs", "vipucontrollers", "pods", "events")
 
@@ -134,6 +135,11 @@ class Ui:
         self.process.communicate()
 
 
+def peak_kib(ui):
+    """The most memory that it had."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", open(f"/proc/{ui.process.pid}/status").read())[1])
+
+
 @pytest.fixture
 def serve(api, server, program):
     """Starts the command before the scripted API server."""
@@ -237,6 +243,32 @@ def test_logs_are_merged_and_made_visible(api, serve):
     live.send({"type": "logs", "job": None})
     api.change("ipujobs", "MODIFIED", job())
     assert live.message()["type"] == "put"
+
+
+def test_a_job_that_prints_fast_freezes_nothing(api, serve):
+    ranks = 64
+    api.items["pods"] = [pod(number) for number in range(ranks)]
+    lines = b"".join(b"2026-11-26T17:20:01.%09dZ line %d\n" % (number, number) for number in range(20000))
+
+    def floods(exchange):
+        stream = exchange.stream()
+        while True:
+            stream.raw(lines)
+
+    api.logs = {f"digits-worker-{number}": floods for number in range(ranks)}
+    ui = serve("-A")
+    live, _ = ui.live()
+    live.send({"type": "logs", "job": "ml/digits"})
+    left_out = live.until(lambda message: message["type"] == "log-dropped")[-1]
+    assert left_out["lines"] > 0
+    for number in range(5):
+        began = time.monotonic()
+        api.change("ipujobs", "MODIFIED", job(message=str(number)))
+        assert client.request(ui.port, "GET", "/").status == 200
+        live.until(lambda message: message["type"] == "put" and message["object"]["status"].get("message") == str(number))
+        assert time.monotonic() - began < ANSWER_S
+    if "asan" not in os.environ.get("BUILD_DIR", ""):
+        assert peak_kib(ui) < 100 * 1024
 
 
 def test_names_from_the_cluster_are_made_visible(api, serve):
@@ -400,9 +432,8 @@ def test_a_page_that_does_not_read_is_closed(api, serve):
             while True:
                 ended.append(slow.receive())
         assert len(ended) < 250
-    status = open(f"/proc/{ui.process.pid}/status").read()
     if "asan" not in os.environ.get("BUILD_DIR", ""):
-        assert int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) < 100 * 1024
+        assert peak_kib(ui) < 100 * 1024
 
 
 # Its end

@@ -30,6 +30,20 @@ TEST(lines_are_in_the_order_of_their_times)
     log_merge_release(&merge);
 }
 
+TEST(lines_beyond_the_limit_are_counted)
+{
+    struct log_merge merge = {.max_bytes = 1};
+    AUTO(str) struct str out = {0};
+
+    add(&merge, &FIRST, "first", 1);
+    add(&merge, &FIRST, "second", 2);
+    log_merge_add(&merge, &FIRST, &(struct log_line){.text = SLICE_LIT("its rest"), .is_continued = true});
+    CHECK_INT_EQ(merge.left_out, 1);
+    log_merge_flush(&merge, &(struct log_format){0}, &out);
+    CHECK_STR_EQ(str_text(&out), "[0.3] first\n");
+    log_merge_release(&merge);
+}
+
 TEST(a_progress_bar_on_a_terminal_is_its_last_state)
 {
     struct log_merge merge = {0};
