@@ -316,12 +316,15 @@ static struct slice quoted_part(const char *value)
     return end ? (struct slice){start + 1, (size_t)(end - start - 1)} : (struct slice){"", 0};
 }
 
+/* Whoever asks for longer is asked again before: the peer may be wrong about its time. */
 static int64_t retry_after_ms(const char *value)
 {
-    const int64_t day = (int64_t)24 * 3600;
+    const int64_t max = 300;
     int64_t seconds;
 
-    return value && parse_i64(value, 0, day, &seconds) ? seconds * 1000 : -1;
+    if (!value || !parse_i64(value, 0, INT64_MAX, &seconds))
+        return -1;
+    return (seconds < max ? seconds : max) * 1000;
 }
 
 void http_call_response(const struct http_call *call, struct http_response *ret)

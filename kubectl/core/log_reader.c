@@ -7,6 +7,13 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
+size_t log_piece_max(size_t bytes, uint32_t readers)
+{
+    size_t share = bytes / readers;
+
+    return share < LOG_PIECE_MAX ? share : LOG_PIECE_MAX;
+}
+
 void log_reader_release(struct log_reader *reader)
 {
     str_release(&reader->buffer);
@@ -91,7 +98,7 @@ static void take_part(struct log_reader *reader, bool is_whole, log_line_fn fn, 
 {
     if (!take_time(reader, is_whole))
         return;
-    if (is_whole || reader->buffer.len >= LOG_PIECE_MAX || is_known(reader)) {
+    if (is_whole || reader->buffer.len >= reader->piece_max || is_known(reader)) {
         if (!is_known(reader))
             report(reader, reader->buffer.len, fn, ctx);
         str_clear(&reader->buffer);
@@ -100,12 +107,12 @@ static void take_part(struct log_reader *reader, bool is_whole, log_line_fn fn, 
         end_line(reader);
 }
 
-/* Pieces of long lines end where LOG_PIECE_MAX is reached, wherever the network cuts. */
+/* Pieces of long lines end where piece_max is reached, wherever the network cuts. */
 void log_reader_push(struct log_reader *reader, const char *bytes, size_t len, log_line_fn fn, void *ctx)
 {
-    reader->buffer.max = LOG_PIECE_MAX + LOG_TIME_MAX + 1;
+    reader->buffer.max = reader->piece_max + LOG_TIME_MAX + 1;
     while (len > 0) {
-        size_t room = LOG_PIECE_MAX - (reader->buffer.len < LOG_PIECE_MAX ? reader->buffer.len : 0);
+        size_t room = reader->piece_max - (reader->buffer.len < reader->piece_max ? reader->buffer.len : 0);
         size_t some = len < room ? len : room;
         const char *end = memchr(bytes, '\n', some);
 

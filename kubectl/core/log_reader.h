@@ -2,7 +2,7 @@
  * continue after its stream has broken, without loss or repetition. Pure.
  *
  * The API takes a time in whole seconds to continue from. What it sends again is recognized by the time of
- * each line, in nanoseconds. A line longer than LOG_PIECE_MAX is reported in pieces, so that memory is
+ * each line, in nanoseconds. A line longer than piece_max is reported in pieces, so that memory is
  * bounded. */
 #pragma once
 
@@ -25,6 +25,7 @@ struct log_line {
 typedef void (*log_line_fn)(void *ctx, const struct log_line *line);
 
 struct log_reader {
+    size_t piece_max; /* at most LOG_PIECE_MAX */
     struct str buffer;
     char time[LOG_TIME_MAX];
     size_t time_len;
@@ -40,6 +41,9 @@ struct log_reader {
     size_t reported_left;  /* bytes of the line that the stream broke in */
 };
 
+/* The longest piece of a line for each of so many readers, so that unfinished lines together have at most
+ * `bytes`. */
+size_t log_piece_max(size_t bytes, uint32_t readers);
 void log_reader_release(struct log_reader *reader);
 void log_reader_push(struct log_reader *reader, const char *bytes, size_t len, log_line_fn fn, void *ctx);
 /* The log has ended: what is left is the last line. */

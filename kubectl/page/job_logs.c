@@ -22,6 +22,7 @@ struct job_logs {
     struct loop_timer order;
     struct watch *pods;
     struct log_stream *first;
+    unsigned streams;
     /* Of the message that is being made. */
     const struct log_source *source;
     cJSON *lines;
@@ -120,10 +121,19 @@ static void on_pod(void *ctx, const struct store_change *change)
         slot = &(*slot)->next;
     if (*slot) {
         log_stream_note(*slot, change->new);
-    } else if (change->new &&log_stream_has_log(&logs->common, change->new)) {
+    } else if (logs->streams < LOG_STREAMS_MAX &&
+               change->new &&log_stream_has_log(&logs->common, change->new)) {
+        logs->streams++;
         *slot = log_stream_new(&logs->common, change->new);
         begin_more(logs);
     }
+}
+
+static void on_full(void *ctx, const struct err *err)
+{
+    struct job_logs *logs = ctx;
+
+    logs->options.on_failure(logs->options.ctx, err);
 }
 
 static bool keep_pod(void *ctx, const cJSON *item, void **ret_view)
@@ -148,18 +158,23 @@ struct job_logs *job_logs_new(struct session *session, const struct job_logs_opt
     logs->merge.max_bytes = MERGE_MAX_BYTES;
     logs->ns = mem_strdup(options->ns);
     logs->key = mem_printf("%s/%s", options->ns, options->job);
-    logs->common = (struct log_streams){.session = session,
-                                        .ns = logs->ns,
-                                        .merge = &logs->merge,
-                                        .on_lines = on_lines,
-                                        .on_state = on_state,
-                                        .ctx = logs};
+    logs->common =
+        (struct log_streams){.session = session,
+                             .ns = logs->ns,
+                             .merge = &logs->merge,
+                             .piece_max = log_piece_max(MERGE_MAX_BYTES, session->options->max_streams),
+                             .on_lines = on_lines,
+                             .on_state = on_state,
+                             .ctx = logs};
     logs->pods = watch_new(session->kube, &(struct watch_options){.resource = &KUBE_PODS,
                                                                   .ns = logs->ns,
                                                                   .label_selector = label,
                                                                   .view = keep_pod,
                                                                   .view_free = free_pod,
                                                                   .on_change = on_pod,
+                                                                  .on_full = on_full,
+                                                                  .max_items = OBJECTS_MAX,
+                                                                  .max_bytes = BYTES_MAX,
                                                                   .ctx = logs});
     return logs;
 }

@@ -156,6 +156,15 @@ static void end(struct live *live, enum websocket_code code)
     loop_stop(live->session->loop);
 }
 
+static void on_full(void *ctx, const struct err *err)
+{
+    struct live *live = ((const struct feed_watch *)ctx)->live;
+
+    complain("%s; choose a namespace with -n", err->msg);
+    live->status = STATUS_FAILED;
+    end(live, WEBSOCKET_GOING_AWAY);
+}
+
 static void on_checked(void *ctx, struct kube_response *response)
 {
     struct live *live = ctx;
@@ -376,6 +385,9 @@ static void start_watches(struct live *live)
                                                          .view_free = free_frame,
                                                          .on_change = on_change,
                                                          .on_synced = on_synced,
+                                                         .on_full = on_full,
+                                                         .max_items = OBJECTS_MAX,
+                                                         .max_bytes = BYTES_MAX,
                                                          .ctx = watch});
     }
     loop_timer_start(live->session->loop, &live->look, LOOK_MS, look);

@@ -21,6 +21,7 @@
 #define OPERATOR_PODS "app.kubernetes.io/part-of=ipu-operator"
 #define LOG_MAX ((size_t)4 * 1024 * 1024) /* of one container: its last lines */
 #define LOG_LINES "5000"
+enum { LOGS_MAX = 100, NAMESPACES_MAX = 10 }; /* of the operator */
 
 static const char ABOUT[] =
     "What kubectl ipu collect has read, for the support of the IPU operator.\n"
@@ -229,8 +230,15 @@ static void add_log(struct collection *collection, const cJSON *pod, const char 
 
 static void add_logs(struct collection *collection, const cJSON *pods)
 {
+    unsigned logs = 0;
+
     JSON_EACH (pod, json_at(pods, "items")) {
         JSON_EACH (status, json_at(pod, "status/containerStatuses")) {
+            if (logs++ == LOGS_MAX) {
+                strv_pushf(&collection->problems,
+                           "logs of the operator: only those of %d containers are read", LOGS_MAX);
+                return;
+            }
             add_log(collection, pod, json_str(status, "name", ""), false);
             if (json_i64(status, "restartCount", 0) > 0)
                 add_log(collection, pod, json_str(status, "name", ""), true);
@@ -247,7 +255,8 @@ static void add_operator(struct collection *collection)
     JSON_EACH (pod, json_at(pods, "items")) {
         const char *ns = json_str(pod, "metadata/namespace", "");
 
-        if (!strv_has(&collection->operator_namespaces, ns))
+        if (collection->operator_namespaces.count < NAMESPACES_MAX &&
+            !strv_has(&collection->operator_namespaces, ns))
             strv_push(&collection->operator_namespaces, ns);
     }
     add_logs(collection, pods);

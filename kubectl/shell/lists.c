@@ -5,9 +5,7 @@
 #include "base/core/mem.h"
 #include "base/core/visible.h"
 #include "kubectl/core/jobs.h"
-#include "kubectl/shell/session.h"
-#include "operator/api/names.h"
-#include "operator/kube/watch/watch.h"
+#include "kubectl/shell/objects.h"
 
 /* Changes that come together are shown together. */
 enum { SETTLE_MS = 200 };
@@ -21,13 +19,16 @@ struct listing {
     struct watch *watch;
     struct loop_timer timer;
     struct strv shown; /* rows of the last table that was printed into a pipe */
-    bool is_closed;    /* standard output */
+    bool has_failed;
 };
 
 static void add_names(const cJSON *items, struct str *out)
 {
-    JSON_EACH (item, items)
-        str_addf(out, "ipujob.graphcore.ai/%s\n", json_str(item, "name", ""));
+    JSON_EACH (item, items) {
+        str_adds(out, "ipujob.graphcore.ai/");
+        (void)str_add_visible(out, slice_of(json_str(item, "name", "")), VISIBLE_LINE);
+        str_addc(out, '\n');
+    }
 }
 
 static void add_report(const struct listing *listing, const cJSON *report, bool no_headers, struct str *out)
@@ -93,30 +94,6 @@ static const char *namespace_to_list(struct session *session, struct fetch *jobs
 
 /* ---- with every change ---- */
 
-static bool keep_job(void *ctx, const cJSON *item, void **ret_view)
-{
-    cJSON *copy = json_dup(item);
-
-    (void)ctx;
-    json_make_visible(copy, VISIBLE_LINES);
-    *ret_view = copy;
-    return true;
-}
-
-static void free_job(void *view)
-{
-    cJSON_Delete(view);
-}
-
-static cJSON *jobs_of(const struct store *store)
-{
-    cJSON *jobs = json_array();
-
-    for (const struct store_item *item = store_first(store); item; item = store_next(item))
-        json_push_take(jobs, json_dup(item->view));
-    return jobs;
-}
-
 /* Into a pipe, rows are appended that were not in the table before, as kubectl get -w does. */
 static void append_changes(struct listing *listing, const struct str *table, struct str *out)
 {
@@ -135,7 +112,7 @@ static void append_changes(struct listing *listing, const struct str *table, str
 static void redraw(struct loop_timer *timer)
 {
     struct listing *listing = CONTAINER_OF(timer, struct listing, timer);
-    AUTO(json) cJSON *jobs = jobs_of(watch_store(listing->watch));
+    AUTO(json) cJSON *jobs = objects_of(listing->watch);
     AUTO(json) cJSON *report = listing->report(jobs);
     AUTO(str) struct str table = {0};
     AUTO(str) struct str out = {0};
@@ -148,9 +125,18 @@ static void redraw(struct loop_timer *timer)
     else
         append_changes(listing, &table, &out);
     if (!print_out(str_text(&out), out.len)) {
-        listing->is_closed = true;
+        listing->has_failed = true;
         loop_stop(listing->session->loop);
     }
+}
+
+static void on_full(void *ctx, const struct err *err)
+{
+    struct listing *listing = ctx;
+
+    complain("%s; choose a namespace with -n", err->msg);
+    listing->has_failed = true;
+    loop_stop(listing->session->loop);
 }
 
 static void settle(struct listing *listing)
@@ -175,18 +161,17 @@ static void on_synced(void *ctx)
 
 static int print_changes(struct listing *listing)
 {
-    listing->watch = watch_new(listing->session->kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
-                                                                               .ns = listing->ns,
-                                                                               .view = keep_job,
-                                                                               .view_free = free_job,
-                                                                               .on_change = on_change,
-                                                                               .on_synced = on_synced,
-                                                                               .ctx = listing});
+    listing->watch = objects_watch(listing->session, &(struct watch_options){.resource = &KUBE_IPUJOBS,
+                                                                             .ns = listing->ns,
+                                                                             .on_change = on_change,
+                                                                             .on_synced = on_synced,
+                                                                             .on_full = on_full,
+                                                                             .ctx = listing});
     loop_run(listing->session->loop);
     loop_timer_stop(&listing->timer);
     watch_free(listing->watch);
     strv_release(&listing->shown);
-    return listing->is_closed ? STATUS_FAILED : STATUS_OK;
+    return listing->has_failed ? STATUS_FAILED : STATUS_OK;
 }
 
 static int list(struct listing *listing)

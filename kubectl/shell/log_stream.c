@@ -6,7 +6,7 @@
 #include "operator/kube/client/stream.h"
 
 /* Without --follow, the user waits for the end. */
-enum { TRIES_MAX = 5, RETRY_MS = 500, RETRY_MAX_MS = 10000 };
+enum { TRIES_MAX = 5, RETRY_MS = 500, RETRY_MAX_MS = 10000, RETRY_AFTER_MAX_MS = 30000 };
 
 static const char *container_of(const struct log_streams *common, const cJSON *pod)
 {
@@ -48,6 +48,7 @@ static void on_line(void *ctx, const struct log_line *line)
 static void end(struct log_stream *stream, const struct err *err)
 {
     log_reader_end(&stream->reader, on_line, stream);
+    log_reader_release(&stream->reader);
     stream->has_ended = true;
     stream->err = stream->is_gone ? (struct err){0} : *err;
     stream->common->on_lines(stream->common->ctx);
@@ -69,6 +70,7 @@ struct log_stream *log_stream_new(const struct log_streams *common, const cJSON 
     struct log_stream *stream = NEW(struct log_stream);
 
     stream->common = common;
+    stream->reader.piece_max = common->piece_max;
     stream->pod = mem_strdup(json_str(pod, "metadata/name", ""));
     stream->uid = mem_strdup(json_str(pod, "metadata/uid", ""));
     stream->container = mem_strdup(container_of(common, pod));
@@ -139,8 +141,9 @@ static void on_end(void *ctx, const struct err *err, int64_t retry_after_ms)
         kube_renew_credentials(session->kube);
     for (unsigned i = 1; i < stream->failures && delay_ms < RETRY_MAX_MS; i++)
         delay_ms *= 2;
-    loop_timer_start(session->loop, &stream->retry, retry_after_ms > delay_ms ? retry_after_ms : delay_ms,
-                     begin_again);
+    if (retry_after_ms > delay_ms)
+        delay_ms = retry_after_ms < RETRY_AFTER_MAX_MS ? retry_after_ms : RETRY_AFTER_MAX_MS;
+    loop_timer_start(session->loop, &stream->retry, delay_ms, begin_again);
 }
 
 static void add_pair(struct strv *query, const char *key, const char *value)

@@ -14,6 +14,7 @@ struct log_streams {
     const char *container; /* NULL: of each pod its first */
     int64_t since_s;       /* seconds back; 0: all */
     struct log_merge *merge;
+    size_t piece_max;            /* of a line */
     void (*on_lines)(void *ctx); /* there are new ones in merge */
     void (*on_state)(void *ctx); /* a stream has ended for good */
     void *ctx;
@@ -33,6 +34,8 @@ struct log_stream {
     struct err err; /* why it has ended before the log's end */
     struct log_stream *next;
 };
+
+#define LOG_STREAMS_MAX 10000u /* that a job may have had while it was followed */
 
 struct log_stream *log_stream_new(const struct log_streams *common, const cJSON *pod);
 void log_stream_free(struct log_stream *stream);

@@ -25,7 +25,7 @@ struct logs {
     struct log_stream *first;
     struct loop_timer order;
     struct watch *pods, *jobs; /* with --follow */
-    unsigned left_out;
+    unsigned streams, left_out;
     bool has_finished, has_failed, is_closed;
 };
 
@@ -166,6 +166,7 @@ static void add_stream(struct logs *logs, const cJSON *pod)
     while (*slot)
         slot = &(*slot)->next;
     *slot = stream;
+    logs->streams++;
 }
 
 /* ---- with --follow ---- */
@@ -182,6 +183,18 @@ static void free_object(void *view)
     cJSON_Delete(view);
 }
 
+static void give_up(struct logs *logs, const char *why)
+{
+    complain("%s; choose some with --instance and --rank", why);
+    logs->has_failed = true;
+    loop_stop(logs->session->loop);
+}
+
+static void on_full(void *ctx, const struct err *err)
+{
+    give_up(ctx, err->msg);
+}
+
 static void on_pod(void *ctx, const struct store_change *change)
 {
     struct logs *logs = ctx;
@@ -192,7 +205,9 @@ static void on_pod(void *ctx, const struct store_change *change)
         log_stream_note(stream, change->new);
     } else if (change->new &&is_chosen(logs->session->options, pod) &&
                log_stream_has_log(&logs->common, pod)) {
-        if (count_open(logs) < logs->session->options->max_streams)
+        if (logs->streams == LOG_STREAMS_MAX)
+            give_up(logs, "more pods have had a log than can be followed");
+        else if (count_open(logs) < logs->session->options->max_streams)
             add_stream(logs, pod);
         else if (logs->left_out++ == 0)
             complain(
@@ -247,6 +262,9 @@ static void follow(struct logs *logs)
                                                          .view_free = free_object,
                                                          .on_change = on_pod,
                                                          .on_synced = on_pods_synced,
+                                                         .on_full = on_full,
+                                                         .max_items = OBJECTS_MAX,
+                                                         .max_bytes = BYTES_MAX,
                                                          .ctx = logs});
     logs->jobs = watch_new(kube, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                          .ns = logs->session->ns,
@@ -255,6 +273,9 @@ static void follow(struct logs *logs)
                                                          .view_free = free_object,
                                                          .on_change = on_job,
                                                          .on_synced = on_jobs_synced,
+                                                         .on_full = on_full,
+                                                         .max_items = OBJECTS_MAX,
+                                                         .max_bytes = BYTES_MAX,
                                                          .ctx = logs});
     loop_run(logs->session->loop);
     watch_free(logs->pods);
@@ -394,6 +415,7 @@ int logs_verb(struct session *session)
                                        .ns = session->ns,
                                        .container = options->container,
                                        .merge = &logs.merge,
+                                       .piece_max = log_piece_max(MERGE_MAX_BYTES, options->max_streams),
                                        .on_lines = on_lines,
                                        .on_state = on_state,
                                        .ctx = &logs};

@@ -68,6 +68,7 @@ static void on_answer(void *ctx, struct kube_response *res)
 {
     struct fetch *fetch = ctx;
 
+    fetch->bytes = res->bytes;
     if (res->err.kind == ERR_NONE)
         fetch->body = TAKE(res->body);
     else
@@ -105,29 +106,51 @@ cJSON *session_get(struct session *session, const struct kube_request *request, 
     return fetch.body;
 }
 
+static bool check_list(const struct fetch *list, size_t objects, unsigned pages, struct err *err)
+{
+    const char *plural = list->request.resource->plural;
+
+    if (objects > OBJECTS_MAX)
+        return err_set(err, ERR_INVALID, "there are more than %zu %s; choose a namespace with -n",
+                       OBJECTS_MAX, plural);
+    if (list->bytes > BYTES_MAX)
+        return err_set(err, ERR_INVALID, "the %s have more than %zu MiB; choose a namespace with -n", plural,
+                       BYTES_MAX >> 20);
+    if (pages > PAGES_MAX)
+        return err_set(err, ERR_INVALID,
+                       "the list of %s has no end after %u pages; check server and proxy of %s", plural,
+                       PAGES_MAX, list->session->config.origin);
+    return true;
+}
+
 bool session_fetch_rest(struct session *session, struct fetch *list, struct err *err)
 {
     AUTO(mem) char *more = mem_strdup(json_str(list->body, "metadata/continue", ""));
     const char *const *query = list->request.query;
     cJSON *items = json_at_mut(list->body, "items");
+    size_t objects = (size_t)cJSON_GetArraySize(items);
 
-    while (more && *more && items) {
+    for (unsigned pages = 1; check_list(list, objects, pages, err); pages++) {
         const char *next[16] = {"continue", more};
-        struct kube_request request = list->request;
-        AUTO(json) cJSON *page = NULL;
+        struct fetch page = {.request = list->request};
 
+        if (!more || !*more || !items)
+            return true;
         for (size_t i = 0; query && query[i] && i + 3 < COUNT_OF(next); i++)
             next[i + 2] = query[i];
-        request.query = next;
-        page = session_get(session, &request, err);
-        if (!page)
+        page.request.query = next;
+        session_fetch(session, &page, 1);
+        if (!page.body) {
+            *err = page.err;
             return false;
-        while (json_at(page, "items") && json_at(page, "items")->child)
-            json_push_take(items, cJSON_DetachItemViaPointer(json_at_mut(page, "items"),
-                                                             json_at_mut(page, "items")->child));
-        mem_set_str(&more, json_str(page, "metadata/continue", ""));
+        }
+        list->bytes += page.bytes;
+        for (cJSON *from = json_at_mut(page.body, "items"); from && from->child; objects++)
+            json_push_take(items, cJSON_DetachItemViaPointer(from, from->child));
+        mem_set_str(&more, json_str(page.body, "metadata/continue", ""));
+        cJSON_Delete(page.body);
     }
-    return true;
+    return false;
 }
 
 /* ---- the terminal ---- */

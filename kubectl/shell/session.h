@@ -39,7 +39,8 @@ struct fetch {
     struct kube_request request;
     struct session *session;
     unsigned *open;
-    cJSON *body; /* owned by the caller; texts are visible (visible.h) */
+    cJSON *body;  /* owned by the caller; texts are visible (visible.h) */
+    size_t bytes; /* of its text, all pages together */
     struct err err;
 };
 
@@ -47,10 +48,15 @@ struct fetch {
 void session_fetch(struct session *session, struct fetch *fetches, size_t count);
 /* One request; NULL: see err. */
 MUST_USE cJSON *session_get(struct session *session, const struct kube_request *request, struct err *err);
-/* The following pages of a list whose first page was fetched are added to its items. */
+/* The following pages of a list whose first page was fetched are added to its items, as far as the limits
+ * below. */
 MUST_USE bool session_fetch_rest(struct session *session, struct fetch *list, struct err *err);
 
 #define PAGE_LIMIT "250" /* pods of a page stay far below JSON_MAX_BYTES */
+/* Of one list, and of what a watch keeps. */
+#define OBJECTS_MAX ((size_t)50000)
+#define BYTES_MAX ((size_t)128 * 1024 * 1024)
+#define PAGES_MAX 300u
 
 /* False when standard output is closed, for example by head: not worth a message. */
 bool print_out(const char *bytes, size_t len);

@@ -188,8 +188,11 @@ static cJSON *answer_body(const struct http_response *http, struct err *err)
 static void read_answer(const struct http_response *http, const struct err *err, struct kube_response *res,
                         struct kube_status *status)
 {
-    *res =
-        (struct kube_response){.http_status = http->status, .err = *err, .reason = "", .retry_after_ms = -1};
+    *res = (struct kube_response){.http_status = http->status,
+                                  .bytes = http->body.len,
+                                  .err = *err,
+                                  .reason = "",
+                                  .retry_after_ms = -1};
     if (err->kind == ERR_NONE)
         res->body = answer_body(http, &res->err);
     if (err->kind == ERR_NONE && (http->status < 200 || http->status > 299)) {

@@ -56,6 +56,7 @@ struct kube_request {
 struct kube_response {
     int http_status; /* 0 when no answer came */
     cJSON *body;     /* parsed answer, also of rejections; NULL when there was none */
+    size_t bytes;    /* of its text */
     struct err err;  /* kind ERR_NONE: done */
     enum kube_denial denial;
     const char *reason;  /* of the Status: "Conflict"; "" when none */

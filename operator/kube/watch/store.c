@@ -12,6 +12,7 @@ struct entry {
     struct entry *prev, *next;
     struct bucket *bucket; /* NULL: not indexed */
     struct entry *bucket_prev, *bucket_next;
+    unsigned bytes;  /* of its text */
     unsigned seen;   /* the listing that last showed it */
     unsigned uid_at; /* length of the names up to the uid */
     char names[];    /* the key, and the uid */
@@ -27,6 +28,7 @@ struct store {
     struct map by_key;
     struct map buckets;
     struct entry *first, *last;
+    size_t bytes;
     unsigned listing;
 };
 
@@ -112,8 +114,15 @@ static void reindex(struct store *store, struct entry *entry)
         bucket_join(store, entry, index_key);
 }
 
+static void set_bytes(struct store *store, struct entry *entry, size_t bytes)
+{
+    store->bytes += bytes - entry->bytes;
+    entry->bytes = (unsigned)bytes;
+}
+
 static void unlink_entry(struct store *store, struct entry *entry)
 {
+    set_bytes(store, entry, 0);
     *(entry->prev != NULL ? &entry->prev->next : &store->first) = entry->next;
     *(entry->next != NULL ? &entry->next->prev : &store->last) = entry->prev;
     bucket_leave(store, entry);
@@ -166,6 +175,11 @@ static const struct store_item *item_of(const struct entry *entry)
 static const struct entry *entry_of(const struct store_item *item)
 {
     return (const struct entry *)(const void *)item;
+}
+
+size_t store_bytes(const struct store *store)
+{
+    return store->bytes;
 }
 
 const struct store_item *store_first(const struct store *store)
@@ -238,16 +252,18 @@ static struct entry *entry_new(const struct identity_of_item *id)
     size_t key_size = strlen(key) + 1, uid_size = strlen(id->uid) + 1;
     struct entry *entry = mem_alloc(sizeof(*entry) + key_size + uid_size);
 
+    entry->bytes = 0;
     entry->uid_at = (unsigned)key_size;
     entry->item.key = memcpy(entry->names, key, key_size);
     memcpy(entry->names + key_size, id->uid, uid_size);
     return entry;
 }
 
-static void add(struct store *store, const struct identity_of_item *id, void *view)
+static void add(struct store *store, const struct identity_of_item *id, void *view, size_t bytes)
 {
     struct entry *entry = entry_new(id);
 
+    set_bytes(store, entry, bytes);
     entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     entry->seen = store->listing;
@@ -259,10 +275,12 @@ static void add(struct store *store, const struct identity_of_item *id, void *vi
     report(store, entry, NULL, view, false);
 }
 
-static void replace(struct store *store, struct entry *entry, const struct identity_of_item *id, void *view)
+static void replace(struct store *store, struct entry *entry, const struct identity_of_item *id, void *view,
+                    size_t bytes)
 {
     void *old = view_of(entry);
 
+    set_bytes(store, entry, bytes);
     entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     reindex(store, entry);
@@ -275,7 +293,7 @@ static bool is_known_version(const struct entry *entry, const struct identity_of
     return id->resource_version[0] != '\0' && entry->version == str_hash(id->resource_version);
 }
 
-bool store_put(struct store *store, const cJSON *item)
+bool store_put(struct store *store, const cJSON *item, size_t bytes)
 {
     struct identity_of_item id;
     struct entry *entry;
@@ -298,9 +316,9 @@ bool store_put(struct store *store, const cJSON *item)
         return false;
     }
     if (entry != NULL)
-        replace(store, entry, &id, view);
+        replace(store, entry, &id, view, bytes);
     else
-        add(store, &id, view);
+        add(store, &id, view, bytes);
     return true;
 }
 

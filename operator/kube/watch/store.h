@@ -44,14 +44,15 @@ const void *store_view(const struct store *store, const char *ns,
                        const char *name); /* NULL when absent; ns may be NULL */
 const struct store_item *store_get(const struct store *store, const char *key);
 size_t store_count(const struct store *store);
+size_t store_bytes(const struct store *store); /* of all items, as store_put got them */
 const struct store_item *store_first(const struct store *store);
 const struct store_item *store_next(const struct store_item *item);
 /* All with this index key, in order: O(number of them). */
 const struct store_item *store_first_of(const struct store *store, const char *index_key);
 const struct store_item *store_next_of(const struct store_item *item);
 
-/* Changing. Items without a name are rejected (false). */
-bool store_put(struct store *store, const cJSON *item);
+/* Changing. Items without a name are rejected (false). `bytes` is the length of the item's text. */
+bool store_put(struct store *store, const cJSON *item, size_t bytes);
 bool store_delete(struct store *store, const cJSON *item); /* a DELETED event: its object is the last state */
 
 /* A complete listing: everything that is not put again between begin and end is gone. begin forgets an

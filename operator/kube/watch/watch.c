@@ -31,7 +31,9 @@ struct watch {
     bool is_reading_page;
     struct loop_timer timer; /* with a stream: silence; without: the next request */
     int64_t last_read_ms;
+    size_t item_bytes;      /* of the object that is being read */
     struct err failure;     /* local error, while the stream that it ended is closing */
+    bool is_full;           /* that is the failure */
     int64_t finish_wait_ms; /* >= 0: an event ended the stream, and this follows; -1: none did */
     bool has_reported_synced;
     int64_t trouble_since_ms; /* -1: healthy */
@@ -91,7 +93,7 @@ static void change_store(struct watch *watch, const struct watch_output *out)
         store_list_begin(watch->store);
         break;
     case WATCH_EFFECT_PUT:
-        watch->counters.skipped += !store_put(watch->store, out->item);
+        watch->counters.skipped += !store_put(watch->store, out->item, watch->item_bytes);
         break;
     case WATCH_EFFECT_DELETE:
         watch->counters.skipped += !store_delete(watch->store, out->item);
@@ -121,6 +123,23 @@ static void step(struct watch *watch, const struct watch_input *input, struct wa
 
 /* --- reading --- */
 
+/* False: the store has more than it may. */
+static bool check_limits(struct watch *watch)
+{
+    const struct watch_options *options = &watch->options;
+    const char *plural = options->resource->plural;
+
+    if (options->max_items && store_count(watch->store) > options->max_items)
+        err_set(&watch->failure, ERR_INVALID, "there are more than %zu %s", options->max_items, plural);
+    else if (options->max_bytes && store_bytes(watch->store) > options->max_bytes)
+        err_set(&watch->failure, ERR_INVALID, "the %s have more than %zu MiB", plural,
+                options->max_bytes >> 20);
+    else
+        return true;
+    watch->is_full = true;
+    return false;
+}
+
 static bool on_line(struct watch *watch, struct slice line)
 {
     struct err err = {0};
@@ -134,10 +153,11 @@ static bool on_line(struct watch *watch, struct slice line)
         return true;
     }
     input.object = event;
+    watch->item_bytes = line.len;
     step(watch, &input, &out);
     if (out.finish)
         watch->finish_wait_ms = out.wait_ms;
-    return !out.finish;
+    return check_limits(watch) && !out.finish;
 }
 
 static bool read_lines(struct watch *watch, const char *bytes, size_t len)
@@ -177,8 +197,8 @@ static bool on_item(void *ctx, struct slice text, struct err *err)
         return true;
     }
     name_kind(watch, item);
-    watch->counters.skipped += !store_put(watch->store, item);
-    return true;
+    watch->counters.skipped += !store_put(watch->store, item, text.len);
+    return check_limits(watch);
 }
 
 static bool on_bytes(void *ctx, const char *bytes, size_t len)
@@ -236,7 +256,9 @@ static void on_end(void *ctx, const struct err *err, int64_t retry_after_ms)
     struct err failure = watch->failure.kind != ERR_NONE ? watch->failure : *err;
 
     watch->stream = NULL;
-    if (watch->finish_wait_ms >= 0)
+    if (watch->is_full)
+        watch->options.on_full(watch->options.ctx, &failure);
+    else if (watch->finish_wait_ms >= 0)
         loop_timer_start(watch->loop, &watch->timer, watch->finish_wait_ms, send);
     else if (failure.kind == ERR_NONE && watch->is_reading_page)
         on_page_end(watch, &failure);

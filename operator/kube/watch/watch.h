@@ -32,7 +32,11 @@ struct watch_options {
 
     void (*on_change)(void *ctx, const struct store_change *change);
     void (*on_synced)(void *ctx); /* once: everything that existed is in the store. accepts NULL */
+    /* The store has more than it may: the watch has ended. Borrowed for the callback. Needed with a limit. */
+    void (*on_full)(void *ctx, const struct err *err);
     void *ctx;
+
+    size_t max_items, max_bytes; /* of the store, bytes as they arrive; 0: no limit */
 
     int64_t idle_timeout_ms; /* a connection without a byte for so long is dead; 0: 90 s (bookmarks come each
                            minute) */

@@ -83,6 +83,7 @@ class Exchange:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes
 
     def serve(self):
         exchange = Exchange(self)

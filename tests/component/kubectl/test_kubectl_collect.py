@@ -70,6 +70,12 @@ def test_no_file_is_replaced(cluster, ipu, tmp_path):
     done = ipu(cluster.kubeconfig, "collect", "-f", archive)
     assert done.returncode == 1 and done.stderr == f"kubectl ipu: cannot write {archive}: File exists\n"
     assert archive.read_text() == "mine"
+    link, pipe = tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(tmp_path / "nowhere")
+    os.mkfifo(pipe)
+    for path in (link, pipe):
+        assert ipu(cluster.kubeconfig, "collect", "-f", path).stderr == f"kubectl ipu: cannot write {path}: File exists\n"
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_full_disk_is_said(cluster, ipu):

@@ -68,7 +68,7 @@ static void push(struct log_reader *reader, const struct str *log, size_t len, s
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct str log = {0}, whole = {0}, broken = {0};
-    struct log_reader once = {0}, again = {0};
+    struct log_reader once = {.piece_max = LOG_PIECE_MAX}, again = once;
     int64_t since_s;
 
     if (len < 3)

@@ -29,7 +29,7 @@ static void apply(struct store *store, const struct watch_output *out)
     if (out->effect == WATCH_EFFECT_LIST_BEGIN)
         store_list_begin(store);
     else if (out->effect == WATCH_EFFECT_PUT)
-        (void)store_put(store, out->item);
+        (void)store_put(store, out->item, 0);
     else if (out->effect == WATCH_EFFECT_DELETE)
         (void)store_delete(store, out->item);
     else if (out->effect == WATCH_EFFECT_LIST_END)

@@ -28,7 +28,7 @@ struct fixture {
 
 static void fixture_init(struct fixture *f)
 {
-    *f = (struct fixture){0};
+    *f = (struct fixture){.reader.piece_max = LOG_PIECE_MAX};
 }
 
 static void fixture_release(struct fixture *f)

@@ -92,7 +92,7 @@ static bool put(struct world *world, const char *name, const char *uid, const ch
 {
     AUTO(json) cJSON *root = item(name, uid, version, text, NULL);
 
-    return store_put(world->store, root);
+    return store_put(world->store, root, 10);
 }
 
 static void gone(struct world *world, const char *name, const char *uid, const char *text)
@@ -175,15 +175,28 @@ TEST_F(world, world, items_without_a_name_are_rejected)
 {
     AUTO(json) cJSON *nothing = json_object();
 
-    CHECK(!store_put(world->store, nothing));
+    CHECK(!store_put(world->store, nothing, 10));
     CHECK(!store_delete(world->store, nothing));
+}
+
+TEST_F(world, world, the_bytes_are_those_of_what_is_there)
+{
+    AUTO(json) cJSON *larger = item("a", "1", "2", "new", NULL);
+
+    put(world, "a", "1", "1", "old");
+    put(world, "b", "2", "1", "text");
+    CHECK_INT_EQ(store_bytes(world->store), 20);
+    CHECK(store_put(world->store, larger, 30));
+    CHECK_INT_EQ(store_bytes(world->store), 40);
+    gone(world, "b", "2", "text");
+    CHECK_INT_EQ(store_bytes(world->store), 30);
 }
 
 static void put_owned(struct world *world, const char *name, const char *version, const char *owner)
 {
     AUTO(json) cJSON *root = item(name, name, version, name, owner);
 
-    store_put(world->store, root);
+    store_put(world->store, root, 10);
 }
 
 static void check_owned(const struct world *world, const char *owner, const char *want)
