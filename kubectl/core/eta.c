@@ -1,5 +1,6 @@
 #include "kubectl/core/eta.h"
 
+#include "base/core/visible.h"
 #include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
 
@@ -106,7 +107,9 @@ void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out)
     int64_t ended_s;
     bool has_end;
 
-    str_addf(out, "%s: %s", json_str(report, "metadata/name", ""), json_str(report, "status", ""));
+    (void)str_add_visible(out, slice_of(json_str(report, "metadata/name", "")), VISIBLE_LINE);
+    str_adds(out, ": ");
+    (void)str_add_visible(out, slice_of(json_str(report, "status", "")), VISIBLE_LINE);
     if (timefmt_parse_rfc3339(json_str(report, "completionTime", NULL), &ended_s)) {
         str_addf(out, ", %s ago\n", timefmt_age(now_s - ended_s, left));
         return;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 
 static const cJSON *condition(const cJSON *job, const char *type)
 {
@@ -193,8 +194,11 @@ void queue_say_nothing(const cJSON *jobs, const char *ns, struct str *out)
         return;
     str_addc(out, ' ');
     str_add_count(out, count, "job is", "jobs are");
-    str_addf(out, " Pending for another reason; see kubectl ipu why %s -n %s.",
-             json_str(first, "metadata/name", ""), json_str(first, "metadata/namespace", ""));
+    str_adds(out, " Pending for another reason; see kubectl ipu why ");
+    (void)str_add_visible(out, slice_of(json_str(first, "metadata/name", "")), VISIBLE_LINE);
+    str_adds(out, " -n ");
+    (void)str_add_visible(out, slice_of(json_str(first, "metadata/namespace", "")), VISIBLE_LINE);
+    str_addc(out, '.');
 }
 
 void top_say_nothing(const cJSON *jobs, const char *ns, struct str *out)

@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
 #include "base/core/utf8.h"
+#include "base/core/visible.h"
 
 enum { GAP = 3, COLUMNS_MAX = 16 };
 
@@ -88,7 +89,7 @@ static char *value_of(const struct column *column, const cJSON *item, int64_t no
     } else if (timefmt_parse_rfc3339(json_str(item, column->path, ""), &at_s)) {
         str_adds(&text, timefmt_age(column->kind == COLUMN_AGE ? now_s - at_s : at_s - now_s, age));
     }
-    return text.len ? str_take(&text) : mem_strdup("-");
+    return text.len ? visible_new(str_text(&text), VISIBLE_LINE) : mem_strdup("-");
 }
 
 /* `left`: the characters that fit into the line yet. */

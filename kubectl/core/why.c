@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
 #include "operator/api/names.h"
@@ -69,8 +70,11 @@ char *pod_rank(const cJSON *pod)
     const cJSON *labels = json_at(pod, "metadata/labels");
     bool launches = str_eq(json_str(labels, "graphcore.ai~1role", ""), ROLE_LAUNCHER);
 
-    return mem_printf("%s.%s", json_str(labels, "graphcore.ai~1instance", "?"),
-                      launches ? ROLE_LAUNCHER : json_str(labels, "graphcore.ai~1worker", "?"));
+    AUTO(mem)
+    char *rank = mem_printf("%s.%s", json_str(labels, "graphcore.ai~1instance", "?"),
+                            launches ? ROLE_LAUNCHER : json_str(labels, "graphcore.ai~1worker", "?"));
+
+    return visible_new(rank, VISIBLE_LINE);
 }
 
 /* Not of an earlier job of that name. */

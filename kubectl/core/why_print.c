@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/text/timefmt.h"
 #include "kubectl/core/eta.h"
 #include "kubectl/core/why.h"
@@ -15,8 +16,9 @@ struct page {
 };
 
 /* "  LABEL       text"; on a narrow terminal the text has lines of its own. */
-static void add_row(const struct page *page, const char *label, const char *text)
+static void add_row(const struct page *page, const char *label, const char *from)
 {
+    AUTO(mem) char *text = visible_new(from, "\t"); /* a row is one line */
     size_t width = page->look->width, left = width > INDENT ? width - INDENT : 0;
 
     str_addf(page->out, "  %-*s", INDENT - 2, label);
@@ -58,7 +60,9 @@ static bool age_of(const struct page *page, const char *time, char age[TIMEFMT_R
 
 static void add_headline(const struct page *page, const cJSON *report)
 {
-    const char *reason = json_str(report, "reason", ""), *name = json_str(report, "situation", "");
+    AUTO(mem) char *reason = visible_new(json_str(report, "reason", ""), VISIBLE_LINE);
+    AUTO(mem) char *of = visible_new(json_str(report, "metadata/name", ""), VISIBLE_LINE);
+    const char *name = json_str(report, "situation", "");
     AUTO(str) struct str rest = {0};
     AUTO(str) struct str line = {0};
     enum paint paint = PAINT_NONE;
@@ -68,7 +72,7 @@ static void add_headline(const struct page *page, const cJSON *report)
         if (str_eq(situations[i].name, name))
             paint = situations[i].paint;
     }
-    str_addf(&line, "%s ", json_str(report, "metadata/name", ""));
+    str_addf(&line, "%s ", of);
     paint_add(&line, page->look, paint, json_str(report, "summary", ""));
     if (*reason && !str_eq(reason, name))
         str_addf(&rest, ": %s", reason);

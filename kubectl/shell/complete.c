@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "base/io/log.h"
 #include "kubectl/shell/session.h"
 
@@ -22,8 +23,8 @@ static void offer_names(struct session *session, enum completed_names names, con
                               &silent);
 
     JSON_EACH (item, json_at(list, "items")) {
-        const char *name = json_str(item, "metadata/name", "");
-        const char *status = json_str(item, "status/launcherStatus", "");
+        AUTO(mem) char *name = visible_new(json_str(item, "metadata/name", ""), VISIBLE_LINE);
+        AUTO(mem) char *status = visible_new(json_str(item, "status/launcherStatus", ""), VISIBLE_LINE);
 
         if (str_has_prefix(name, typed))
             (void)printf("%s%s%s\n", name, *status ? "\t" : "", status);

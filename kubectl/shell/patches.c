@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
 
@@ -70,7 +71,7 @@ static bool choose(const cJSON *job, const struct strv *words, struct str *ids)
 
     JSON_EACH (partition, json_at(job, "status/partitions")) {
         if (str_eq(json_str(partition, "state", ""), "Held"))
-            strv_push(&held, json_str(partition, "id", ""));
+            strv_push_take(&held, visible_new(json_str(partition, "id", ""), VISIBLE_LINE));
     }
     for (size_t i = 1; i < words->count; i++) {
         if (!strv_has(&held, words->items[i])) {

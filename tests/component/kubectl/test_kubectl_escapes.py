@@ -11,12 +11,12 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\udc80-\udcff]")  # also bytes
 KEPT = {"kind", "name", "namespace", "uid", "launcherStatus", "reason", "phase", "type", "status", "continue"}  # what the situation follows from
 
 
-def poisoned(value, key=""):
+def poisoned(value, key="", poison=HOSTILE):
     if isinstance(value, dict):
-        return {key: poisoned(item, key) for key, item in value.items()}
+        return {key: poisoned(item, key, poison) for key, item in value.items()}
     if isinstance(value, list):
-        return [poisoned(item) for item in value]
-    return value + HOSTILE if isinstance(value, str) and key not in KEPT and not key.startswith("graphcore.ai/") else value
+        return [poisoned(item, poison=poison) for item in value]
+    return value + poison if isinstance(value, str) and key not in KEPT and not key.startswith("graphcore.ai/") else value
 
 
 FAILURE = {"instance": 0, "attempt": 0, "pod": "digits-worker-0", "node": "n1", "container": "main", "exitCode": 1, "reason": "ContainerFailed", "message": "no data",
@@ -98,3 +98,34 @@ def test_what_the_server_says(server, ipu):
 def test_a_name_that_no_object_can_have(server, ipu):
     done = ipu(server.kubeconfig, "why", "digits" + HOSTILE)
     assert done.returncode == 2 and not CONTROL.search(done.stderr) and server.seen == []
+
+
+FORGED = "\nFORGED \u202edrow\u2028\u200b"
+CONTROLLER = {"metadata": {"name": "pod4"}, "status": {
+    "conditions": [{"type": "Reachable", "status": "True"}], "ipus": {"total": 4, "free": 2, "largestFree": 2}, "version": "1.2",
+    "domains": [{"name": "ild0", "size": 4, "free": "c"}], "cordon": {"state": "Draining"},
+    "partitions": [{"size": 2, "state": "ACTIVE", "ours": True, "job": "ml/digits", "places": [{"domain": "ild0", "ipus": "3"}]}]}}
+
+
+@pytest.mark.parametrize("words", [["why", "digits"], ["why", "digits", "-o", "wide"], ["eta", "digits"], ["queue"], ["queue", "-o", "wide"], ["queue", "-o", "name"], ["top"],
+                                   ["top", "-o", "wide"], ["top", "-o", "name"], ["map"], ["release", "digits"], ["why", "digits", "-o", "json"], ["map", "-o", "json"]], ids=" ".join)
+def test_a_field_is_one_line_and_reorders_nothing(server, ipu, words):
+    held = STATUS | {"partitions": [{"id": "p-0", "controller": "vipu", "state": "Held", "ipus": 4}]}
+    kept = KEPT - {"name", "namespace", "launcherStatus", "reason", "job"} if words[0] in ("queue", "top", "map") else KEPT
+    made = poisoned(JOB | {"status": held}, poison=FORGED)
+    if kept != KEPT:
+        made["metadata"]["name"] += FORGED
+        made["status"]["launcherStatus"] += FORGED
+    if words[0] == "release":
+        made["status"]["partitions"][0]["state"] = "Held"
+
+    def answer(exchange):
+        kind = exchange.path.rsplit("/", 1)[-1]
+        lists = {"ipujobs": [made], "pods": poisoned(pods(2, WAITING), poison=FORGED)["items"], "events": [poisoned(EVENT, poison=FORGED)],
+                 "vipucontrollers": [poisoned(CONTROLLER, "name", FORGED) | {"metadata": {"name": "pod4" + FORGED}}]}
+        exchange.reply(200, made if kind == "digits" else {"kind": "List", "metadata": {}, "items": lists[kind]})
+
+    server.always(answer)
+    done = ipu(server.kubeconfig, *words)
+    assert "FORGED" in done.stdout + done.stderr or words[0] == "eta", done
+    assert not re.search("^FORGED|[\u200b-\u200f\u2028-\u202e]", done.stdout + done.stderr, re.MULTILINE), done
