@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/visible.h"
+#include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
 
 enum { DOMAIN_MAX = 64, GROUP = 4, GROUPS = DOMAIN_MAX / GROUP, INDENT = 2 };
@@ -83,9 +85,20 @@ static bool has_failed(const cJSON *partition)
     return str_eq(json_str(partition, "state", ""), "ERROR");
 }
 
-static void put_holders(cJSON *holders, const cJSON *controller, const cJSON *jobs)
+static const cJSON *find_named(const cJSON *list, const char *key, const char *name)
+{
+    JSON_EACH (item, list) {
+        if (str_eq(json_str(item, key, ""), name))
+            return item;
+    }
+    return NULL;
+}
+
+static void put_holders(cJSON *holders, const cJSON *controller, const cJSON *jobs, const char *domain)
 {
     JSON_EACH (partition, json_at(controller, "status/partitions")) {
+        if (domain && !find_named(json_at(partition, "places"), "domain", domain))
+            continue;
         cJSON *holder = find_holder(holders, partition);
         int64_t size = json_i64(partition, "size", 0);
 
@@ -124,14 +137,17 @@ static void put_cells(cJSON *item, const cJSON *controller, const cJSON *domain,
     json_put_str(item, "cells", cells);
 }
 
-static void put_domains(cJSON *item, const cJSON *controller, cJSON *holders)
+static void put_domains(cJSON *item, const cJSON *controller, cJSON *holders, const char *only)
 {
     const cJSON *cordon = json_at(controller, "status/cordon");
     cJSON *domains = json_put_array(item, "domains");
 
     JSON_EACH (domain, json_at(controller, "status/domains")) {
-        cJSON *made = json_push_take(domains, json_object());
+        cJSON *made;
 
+        if (only && !str_eq(json_str(domain, "name", ""), only))
+            continue;
+        made = json_push_take(domains, json_object());
         json_put_str(made, "name", json_str(domain, "name", ""));
         json_put_i64(made, "size", json_i64(domain, "size", 0));
         json_put_bool(made, "cordoned",
@@ -146,7 +162,7 @@ static void put_number(cJSON *item, const char *key, const cJSON *controller, co
         json_put_i64(item, key, json_i64(controller, path, 0));
 }
 
-static cJSON *controller_item(const cJSON *controller, cJSON *holders)
+static cJSON *controller_item(const cJSON *controller, cJSON *holders, const char *domain)
 {
     const cJSON *reachable = condition_of(controller, "Reachable");
     cJSON *item = json_object();
@@ -157,12 +173,15 @@ static cJSON *controller_item(const cJSON *controller, cJSON *holders)
     put_number(item, "totalIpus", controller, "status/ipus/total");
     put_number(item, "freeIpus", controller, "status/ipus/free");
     put_number(item, "largestFree", controller, "status/ipus/largestFree");
+    put_number(item, "waiting", controller, "status/waiting");
+    json_put_str(item, "version", json_str(controller, "status/version", NULL));
     json_put_str(item, "cordon", json_str(controller, "status/cordon/state", NULL));
-    put_domains(item, controller, holders);
+    json_put_str(item, "cordonUntil", json_str(controller, "status/cordon/until", NULL));
+    put_domains(item, controller, holders, domain);
     return item;
 }
 
-cJSON *map_report(const cJSON *controllers, const cJSON *jobs)
+cJSON *map_report(const cJSON *controllers, const cJSON *jobs, const char *domain)
 {
     cJSON *report = json_object(), *items, *holders;
 
@@ -171,9 +190,11 @@ cJSON *map_report(const cJSON *controllers, const cJSON *jobs)
     items = json_put_array(report, "items");
     holders = json_put_array(report, "holders");
     JSON_EACH (controller, controllers)
-        put_holders(holders, controller, jobs);
-    JSON_EACH (controller, controllers)
-        json_push_take(items, controller_item(controller, holders));
+        put_holders(holders, controller, jobs, domain);
+    JSON_EACH (controller, controllers) {
+        if (!domain || find_named(json_at(controller, "status/domains"), "name", domain))
+            json_push_take(items, controller_item(controller, holders, domain));
+    }
     return report;
 }
 
@@ -181,7 +202,9 @@ cJSON *map_report(const cJSON *controllers, const cJSON *jobs)
 
 static void add_line(struct str *out, const struct look *look, const char *text)
 {
-    text_wrap(out, text, INDENT, look->width > INDENT ? look->width - INDENT : SIZE_MAX);
+    AUTO(mem) char *line = visible_new(text, VISIBLE_LINE);
+
+    text_wrap(out, line, INDENT, look->width > INDENT ? look->width - INDENT : SIZE_MAX);
     str_addc(out, '\n');
 }
 
@@ -248,9 +271,12 @@ static void draw_domains(struct str *out, const struct look *look, size_t groups
     }
 }
 
-static void draw_controller(struct str *out, const struct look *look, size_t groups, const cJSON *item)
+static void draw_controller(struct str *out, const struct look *look, bool wide, int64_t now_s,
+                            const cJSON *item)
 {
     AUTO(str) struct str line = {0};
+    char left[TIMEFMT_RFC3339_SIZE];
+    int64_t until_s;
 
     str_addf(&line, "%s: %s", json_str(item, "name", ""),
              json_bool(item, "reachable", false) ? "up" : json_str(item, "message", "not up"));
@@ -258,10 +284,18 @@ static void draw_controller(struct str *out, const struct look *look, size_t gro
         str_addf(&line, ", %lld of %lld IPUs free, largest block %lld",
                  (long long)json_i64(item, "freeIpus", 0), (long long)json_i64(item, "totalIpus", 0),
                  (long long)json_i64(item, "largestFree", 0));
+    if (json_i64(item, "waiting", 0) > 0) {
+        str_adds(&line, ", ");
+        str_add_count(&line, (uint64_t)json_i64(item, "waiting", 0), "instance waits", "instances wait");
+    }
     if (json_at(item, "cordon"))
         str_addf(&line, ", cordoned: %s", json_str(item, "cordon", ""));
+    if (timefmt_parse_rfc3339(json_str(item, "cordonUntil", NULL), &until_s))
+        str_addf(&line, ", free in %s at the latest", timefmt_age(until_s - now_s, left));
+    if (wide && json_at(item, "version"))
+        str_addf(&line, ", version %s", json_str(item, "version", ""));
     add_line(out, look, str_text(&line));
-    draw_domains(out, look, groups, item);
+    draw_domains(out, look, groups_in_line(look, wide), item);
 }
 
 static void add_holder_name(struct str *line, const cJSON *holder)
@@ -297,11 +331,9 @@ static void draw_legend(struct str *out, const struct look *look, const cJSON *r
     add_line(out, look, ". free  - cordoned  x failed  # no job's");
 }
 
-void map_print(const cJSON *report, const struct look *look, bool wide, struct str *out)
+void map_print(const cJSON *report, const struct look *look, bool wide, int64_t now_s, struct str *out)
 {
-    size_t groups = groups_in_line(look, wide);
-
     JSON_EACH (item, json_at(report, "items"))
-        draw_controller(out, look, groups, item);
+        draw_controller(out, look, wide, now_s, item);
     draw_legend(out, look, report);
 }

@@ -15,6 +15,6 @@ enum map_cell {
 
 /* Items: the controllers. jobs tell the statuses of the holders; both are items of lists. Owned by the
  * caller. */
-cJSON *map_report(const cJSON *controllers, const cJSON *jobs);
-/* wide: a domain is drawn in one line, whatever the width of the terminal. */
-void map_print(const cJSON *report, const struct look *look, bool wide, struct str *out);
+cJSON *map_report(const cJSON *controllers, const cJSON *jobs, const char *domain); /* NULL: all domains */
+/* wide: a domain is drawn in one line, whatever the width of the terminal; also the controllers' versions. */
+void map_print(const cJSON *report, const struct look *look, bool wide, int64_t now_s, struct str *out);

@@ -32,13 +32,14 @@ static const char *const COLORS[] = {"auto", "always", "never", NULL};
         .flag = "all-namespaces", .letter = 'A', .type = OPT_FLAG, .offset = AT(all_namespaces),             \
         .help = "Show the jobs of all namespaces"                                                            \
     }
-#define LIST_ROWS                                                                                            \
-    ALL_ROW, FORMAT_ROW(TABLE_FORMATS, "Format of the output"),                                              \
-        OPT_SWITCH("no-headers", AT(no_headers), "Leave out the titles of the columns"),                     \
+#define WATCH_ROW                                                                                            \
     {                                                                                                        \
         .flag = "watch", .letter = 'w', .type = OPT_FLAG, .offset = AT(watch),                               \
         .help = "Go on and show what changes"                                                                \
     }
+#define LIST_ROWS                                                                                            \
+    ALL_ROW, FORMAT_ROW(TABLE_FORMATS, "Format of the output"),                                              \
+        OPT_SWITCH("no-headers", AT(no_headers), "Leave out the titles of the columns"), WATCH_ROW
 
 static const struct opt WHY_ROWS[] = {
     FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide shows all pods"), COLOR_ROW, ACCESS_ROWS, {0}};
@@ -79,7 +80,9 @@ static const struct opt LOGS_ROWS[] = {
     ACCESS_ROWS,
     {0}};
 static const struct opt MAP_ROWS[] = {
-    FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide draws a domain in one line"),
+    OPT_VALUE("domain", OPT_STR, AT(domain), "NAME", "Only this IPU-Link domain"),
+    WATCH_ROW,
+    FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide draws a domain in one line, and adds versions"),
     COLOR_ROW,
     ACCESS_ROWS,
     {0}};

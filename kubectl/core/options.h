@@ -17,6 +17,8 @@ struct options {
     bool follow, previous, timestamps;
     uint32_t tail; /* 0: all */
     uint32_t max_streams;
+    /* map */
+    char *domain;
     /* release */
     bool yes;
     /* collect */

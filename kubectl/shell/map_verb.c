@@ -1,31 +1,131 @@
+/* kubectl ipu map: a drawing, once or whenever it changes. */
 #include <stdio.h>
 
 #include "base/core/mem.h"
 #include "kubectl/core/map.h"
-#include "kubectl/shell/session.h"
+#include "kubectl/shell/objects.h"
+
+/* Changes that come together are shown together. */
+enum { SETTLE_MS = 200 };
+
+struct map {
+    struct session *session;
+    struct watch *controllers, *jobs; /* with --watch; jobs NULL: they may not be listed */
+    struct loop_timer timer;
+    char *shown; /* last */
+    int status;
+};
+
+static bool add_map(const struct session *session, const cJSON *controllers, const cJSON *jobs,
+                    struct str *out)
+{
+    const struct options *options = session->options;
+    AUTO(json) cJSON *report = map_report(controllers, jobs, options->domain);
+
+    if (options->output == OUTPUT_JSON) {
+        AUTO(mem) char *printed = options->watch ? json_print(report) : json_print_pretty(report);
+
+        str_addf(out, "%s\n", printed);
+    } else if (json_at(report, "items")->child) {
+        map_print(report, &session->look, options->output == OUTPUT_WIDE, now_seconds(), out);
+    }
+    return json_at(report, "items")->child != NULL;
+}
+
+/* ---- once ---- */
+
+static int print_once(struct session *session, const cJSON *controllers, const cJSON *jobs)
+{
+    AUTO(str) struct str text = {0};
+    bool has_items = add_map(session, controllers, jobs, &text);
+
+    if (!has_items && session->options->domain) {
+        complain("no V-IPU controller has a domain %s; see kubectl ipu map", session->options->domain);
+        return STATUS_FAILED;
+    }
+    if (!has_items)
+        (void)fprintf(stderr, "There is no VIPUController: the operator has not reported one yet.\n");
+    return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
+}
+
+/* ---- with every change ---- */
+
+static void redraw(struct loop_timer *timer)
+{
+    struct map *map = CONTAINER_OF(timer, struct map, timer);
+    AUTO(json) cJSON *controllers = objects_of(map->controllers);
+    AUTO(json) cJSON *jobs = map->jobs ? objects_of(map->jobs) : NULL;
+    AUTO(str) struct str text = {0};
+    AUTO(str) struct str out = {0};
+
+    (void)add_map(map->session, controllers, jobs, &text);
+    if (str_eq(str_text(&text), map->shown))
+        return;
+    mem_set_str(&map->shown, str_text(&text));
+    str_addf(&out, "%s%s", map->session->is_terminal ? "\x1b[H\x1b[J" : "", str_text(&text));
+    if (!print_out(str_text(&out), out.len)) {
+        map->status = STATUS_FAILED;
+        loop_stop(map->session->loop);
+    }
+}
+
+static void on_synced(void *ctx)
+{
+    struct map *map = ctx;
+
+    if (watch_is_synced(map->controllers) && (!map->jobs || watch_is_synced(map->jobs)) &&
+        !loop_timer_is_running(&map->timer))
+        loop_timer_start(map->session->loop, &map->timer, SETTLE_MS, redraw);
+}
+
+static void on_change(void *ctx, const struct store_change *change)
+{
+    (void)change;
+    on_synced(ctx);
+}
+
+static void on_full(void *ctx, const struct err *err)
+{
+    struct map *map = ctx;
+
+    complain("%s; choose a namespace with -n", err->msg);
+    map->status = STATUS_FAILED;
+    loop_stop(map->session->loop);
+}
+
+static int print_changes(struct session *session, bool has_jobs)
+{
+    struct map map = {.session = session};
+    struct watch_options options = {.resource = &KUBE_VIPU_CONTROLLERS,
+                                    .on_change = on_change,
+                                    .on_synced = on_synced,
+                                    .on_full = on_full,
+                                    .ctx = &map};
+
+    map.controllers = objects_watch(session, &options);
+    options.resource = &KUBE_IPUJOBS;
+    options.ns = session->options->ns;
+    map.jobs = has_jobs ? objects_watch(session, &options) : NULL;
+    loop_run(session->loop);
+    loop_timer_stop(&map.timer);
+    watch_free(map.controllers);
+    watch_free(map.jobs);
+    mem_free(map.shown);
+    return map.status;
+}
 
 /* Without the right to list jobs, the map is without their statuses. */
-static int print_map(struct session *session, struct fetch *controllers, struct fetch *jobs)
+static int draw(struct session *session, struct fetch *controllers, struct fetch *jobs)
 {
-    AUTO(json) cJSON *report = NULL;
-    AUTO(str) struct str text = {0};
     struct err err = {0};
 
     if (!controllers->body || !session_fetch_rest(session, controllers, &controllers->err))
         return session_complain(session, &controllers->err);
     if (jobs->body && !session_fetch_rest(session, jobs, &err))
         complain("statuses of some jobs are left out: %s", err.msg);
-    report = map_report(json_at(controllers->body, "items"), json_at(jobs->body, "items"));
-    if (session->options->output == OUTPUT_JSON) {
-        AUTO(mem) char *printed = json_print_pretty(report);
-
-        str_addf(&text, "%s\n", printed);
-    } else if (json_at(report, "items")->child) {
-        map_print(report, &session->look, session->options->output == OUTPUT_WIDE, &text);
-    } else {
-        (void)fprintf(stderr, "There is no VIPUController: the operator has not reported one yet.\n");
-    }
-    return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
+    if (session->options->watch)
+        return print_changes(session, jobs->body != NULL);
+    return print_once(session, json_at(controllers->body, "items"), json_at(jobs->body, "items"));
 }
 
 int map_verb(struct session *session)
@@ -38,7 +138,7 @@ int map_verb(struct session *session)
     int status;
 
     session_fetch(session, fetches, COUNT_OF(fetches));
-    status = print_map(session, &fetches[0], &fetches[1]);
+    status = draw(session, &fetches[0], &fetches[1]);
     for (size_t i = 0; i < COUNT_OF(fetches); i++)
         cJSON_Delete(fetches[i].body);
     return status;

@@ -1,6 +1,7 @@
 """The verbs of kubectl ipu against a real API server, with jobs whose status the tests write."""
 
 import json
+import queue
 import re
 from subprocess import PIPE, Popen
 
@@ -179,3 +180,34 @@ def test_the_map_of_a_cluster_and_who_may_not_see_it(server, ipu):
     assert json.loads(ipu(server.kubeconfig, "map", "-o", "json").stdout)["items"][0]["domains"][0]["cells"] == "aa.."
     server.always(lambda exchange: exchange.status(403, "Forbidden", "vipucontrollers are not for you"))
     assert ipu(server.kubeconfig, "map").returncode == 1
+
+
+def test_a_watched_map_shows_what_changes(server, program, ipu):
+    def controller(free, version):
+        return {"kind": "VIPUController", "metadata": {"name": "pod4", "uid": "u", "resourceVersion": str(version)}, "status": {
+            "conditions": [{"type": "Reachable", "status": "True"}], "waiting": 2, "domains": [{"name": "ild0", "size": 4, "free": free}]}}
+
+    changes = queue.Queue()
+
+    def answer(exchange):
+        if "ipujobs" in exchange.path:
+            exchange.status(403, "Forbidden", "not for you")
+        elif "watch" not in exchange.query:
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": [controller("f", 1)]})
+        else:
+            stream = exchange.stream().event("ADDED", controller("f", 1))
+            stream.event("BOOKMARK", {"kind": "VIPUController", "metadata": {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}})
+            while change := changes.get(timeout=60):
+                stream.event("MODIFIED", change)
+
+    server.always(answer)
+    with Popen([program, "map", "-w", "-o", "json", "--domain", "ild0", "--kubeconfig", server.kubeconfig], stdout=PIPE, text=True) as watching:
+        cells = lambda: json.loads(watching.stdout.readline())["items"][0]["domains"][0]["cells"]
+        assert cells() == "...."
+        changes.put(controller("3", 2))
+        assert cells() == "..??"
+        watching.kill()
+    changes.put(None)
+    assert ipu(server.kubeconfig, "map", "--domain", "ild0").stdout.startswith("pod4: up, 2 instances wait\nild0: 4 free\n")
+    done = ipu(server.kubeconfig, "map", "--domain", "ild7")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "kubectl ipu: no V-IPU controller has a domain ild7; see kubectl ipu map\n")

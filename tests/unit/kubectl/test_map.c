@@ -20,10 +20,10 @@ static char *drawn(const char *controllers_text, const char *jobs_text, const st
 {
     AUTO(json) cJSON *controllers = parsed(controllers_text);
     AUTO(json) cJSON *jobs = parsed(jobs_text);
-    AUTO(json) cJSON *report = map_report(controllers, jobs);
+    AUTO(json) cJSON *report = map_report(controllers, jobs, NULL);
     struct str out = {0};
 
-    map_print(report, look, wide, &out);
+    map_print(report, look, wide, 0, &out);
     return str_take(&out);
 }
 
@@ -78,6 +78,38 @@ TEST(hidden_names_and_cordons_are_shown_as_what_they_are)
                        "b jobs whose names are hidden, 1 IPU\n" LEGEND);
 }
 
+TEST(one_domain_has_its_own_holders)
+{
+    static const char two[] =
+        "[{'metadata':{'name':'c'},'status':{" REACHABLE
+        ",'domains':[{'name':'d','size':2,'free':'2'},{'name':'e','size':2,'free':'0'}],"
+        "'partitions':[{'size':2,'ours':true,'job':'ml/a'," PLACED(
+            "e", "3") "},"
+                      "{'size':1,'ours':true,'job':'ml/b'," PLACED(
+                          "d", "1") "}]}},"
+                                    "{'metadata':{'name':'without'},'status':{}}]";
+    AUTO(json) cJSON *controllers = parsed(two);
+    AUTO(json) cJSON *report = map_report(controllers, NULL, "d");
+    AUTO(json) cJSON *none = map_report(controllers, NULL, "nowhere");
+    AUTO(str) struct str out = {0};
+
+    map_print(report, &(struct look){0}, false, 0, &out);
+    CHECK_STR_EQ(str_text(&out), "c: up\nd: 1 free\na.\na ml/b, 1 IPU\n" LEGEND);
+    CHECK(!json_at(none, "items")->child);
+}
+
+TEST(what_waits_and_how_long_a_drain_takes_is_told)
+{
+    static const char controller[] =
+        "[{'metadata':{'name':'c'},'status':{" REACHABLE ",'waiting':1,'version':'1.18',"
+        "'cordon':{'state':'Draining','until':'1970-01-01T01:00:00Z'}}}]";
+    AUTO(mem) char *text = drawn(controller, "[]", &(struct look){0}, false);
+    AUTO(mem) char *wide = drawn(controller, "[]", &(struct look){0}, true);
+
+    CHECK_STR_EQ(text, "c: up, 1 instance waits, cordoned: Draining, free in 60m at the latest\n" LEGEND);
+    CHECK_HAS(wide, " at the latest, version 1.18\n");
+}
+
 TEST(a_color_is_never_alone)
 {
     AUTO(mem) char *text = drawn("[" ONE_DOMAIN "]", "[]", &(struct look){.colors = true}, false);
@@ -98,7 +130,7 @@ TEST(more_holders_than_letters_are_a_plus)
         json_put_strf(partition, "job", "ml/job-%u", i);
         json_put_bool(partition, "ours", true);
     }
-    report = map_report(controllers, NULL);
+    report = map_report(controllers, NULL, NULL);
     JSON_EACH (holder, json_at(report, "holders"))
         last = holder;
     CHECK_STR_EQ(json_str(last, "letter", ""), "+");
