@@ -329,12 +329,13 @@ static int64_t retry_after_ms(const char *value)
 
 void http_call_response(const struct http_call *call, struct http_response *ret)
 {
-    const char *type = header(call, "Content-Type");
+    const char *type = header(call, "Content-Type"), *date = header(call, "Date");
 
     *ret = (struct http_response){
         .status = (int)status_of(call),
         .body = str_slice(&call->body),
         .retry_after_ms = retry_after_ms(header(call, "Retry-After")),
+        .date_s = date ? (int64_t)curl_getdate(date, NULL) : -1,
         .content_type = type ? type : "",
         .warning = quoted_part(header(call, "Warning")),
     };

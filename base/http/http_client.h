@@ -36,6 +36,7 @@ struct http_response {
     int status;               /* HTTP status */
     struct slice body;        /* complete body, borrowed; empty if on_bytes received it */
     int64_t retry_after_ms;   /* from Retry-After in seconds; -1 when absent */
+    int64_t date_s;           /* from Date, in seconds since 1970; -1 when absent */
     const char *content_type; /* "" when absent; borrowed */
     struct slice warning;     /* the first Warning header's text; empty when absent */
 };

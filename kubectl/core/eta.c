@@ -3,6 +3,7 @@
 #include "base/core/visible.h"
 #include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
+#include "kubectl/core/operator_sign.h"
 
 static const struct {
     const char *basis, *meaning;
@@ -103,6 +104,7 @@ static void add_start(const cJSON *forecast, bool wide, int64_t now_s, struct st
 void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out)
 {
     const cJSON *forecast = json_at(report, "forecast");
+    AUTO(str) struct str sign = {0};
     char left[TIMEFMT_RFC3339_SIZE];
     int64_t ended_s;
     bool has_end;
@@ -115,6 +117,9 @@ void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out)
         return;
     }
     str_addc(out, '\n');
+    operator_sign_add(&sign, report, now_s);
+    if (sign.len > 0)
+        str_addf(out, "  note        %s\n", str_text(&sign));
     if (forecast)
         add_start(forecast, wide, now_s, out);
     has_end = time_left(report, "expectedEnd", now_s, left);

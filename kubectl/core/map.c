@@ -36,6 +36,11 @@ static const cJSON *condition_of(const cJSON *controller, const char *type)
     return NULL;
 }
 
+bool controller_is_reachable(const cJSON *controller)
+{
+    return str_eq(json_str(condition_of(controller, "Reachable"), "status", ""), "True");
+}
+
 static const cJSON *find_job(const cJSON *jobs, const char *key)
 {
     const char *slash = key ? strchr(key, '/') : NULL;
@@ -168,7 +173,7 @@ static cJSON *controller_item(const cJSON *controller, cJSON *holders, const cha
     cJSON *item = json_object();
 
     json_put_str(item, "name", json_str(controller, "metadata/name", ""));
-    json_put_bool(item, "reachable", str_eq(json_str(reachable, "status", ""), "True"));
+    json_put_bool(item, "reachable", controller_is_reachable(controller));
     json_put_str(item, "message", json_str(reachable, "message", NULL));
     put_number(item, "totalIpus", controller, "status/ipus/total");
     put_number(item, "freeIpus", controller, "status/ipus/free");

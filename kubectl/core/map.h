@@ -13,6 +13,8 @@ enum map_cell {
     MAP_UNKNOWN = '?',
 };
 
+/* It answers the operator. */
+bool controller_is_reachable(const cJSON *controller);
 /* Items: the controllers. jobs tell the statuses of the holders; both are items of lists. Owned by the
  * caller. */
 cJSON *map_report(const cJSON *controllers, const cJSON *jobs, const char *domain); /* NULL: all domains */

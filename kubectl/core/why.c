@@ -6,6 +6,7 @@
 #include "base/core/visible.h"
 #include "base/text/timefmt.h"
 #include "kubectl/core/jobs.h"
+#include "kubectl/core/operator_sign.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/pod.h"
 #include "operator/api/reasons.h"
@@ -331,6 +332,7 @@ cJSON *why_report(const struct why_input *input)
     json_put_str(report, "since", job_since(job));
     put_advice(report, situation, reason);
     json_put_bool(report, "outdated", is_outdated(job));
+    operator_sign_put(report, input->controllers, input->now_s);
     json_put_i64(report, "heldIpus", job_held_ipus(job));
     put_copy(report, "queue", json_at(status, "queue"));
     put_copy(report, "forecast", json_at(status, "forecast"));

@@ -20,6 +20,7 @@ struct why_input {
     const cJSON *job;
     const cJSON *pods;         /* items */
     const cJSON *events;       /* items, of the job and of conspicuous pods */
+    const cJSON *controllers;  /* items of the VIPUControllers, or NULL */
     const struct strv *unread; /* sentences: what could not be read */
     int64_t now_s;
 };

@@ -4,6 +4,7 @@
 #include "base/core/visible.h"
 #include "base/text/timefmt.h"
 #include "kubectl/core/eta.h"
+#include "kubectl/core/operator_sign.h"
 #include "kubectl/core/why.h"
 
 enum { INDENT = 14, WRAP_MIN = 20, SHOWN_MAX = 5, LAST_LINES = 10 };
@@ -225,8 +226,12 @@ void why_print(const cJSON *report, const struct look *look, bool wide, int64_t 
 {
     const struct page page = {.out = out, .look = look, .now_s = now_s, .wide = wide};
     const char *message = json_str(report, "message", "");
+    AUTO(str) struct str sign = {0};
 
+    operator_sign_add(&sign, report, now_s);
     add_headline(&page, report);
+    if (sign.len > 0)
+        add_row(&page, "note", str_text(&sign));
     if (*message)
         add_row(&page, "message", message);
     if (json_bool(report, "outdated", false))

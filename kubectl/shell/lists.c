@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "base/core/visible.h"
 #include "kubectl/core/jobs.h"
+#include "kubectl/core/operator_sign.h"
 #include "kubectl/shell/objects.h"
 
 /* Changes that come together are shown together. */
@@ -16,6 +17,7 @@ struct listing {
     const struct column *columns;
     void (*say_nothing)(const cJSON *jobs, const char *ns, struct str *out); /* instead of an empty table */
     const char *ns;                                                          /* NULL: all */
+    cJSON *controllers; /* NULL: they may not be listed */
     struct watch *watch;
     struct loop_timer timer;
     struct strv shown; /* rows of the last table that was printed into a pipe */
@@ -46,7 +48,7 @@ static void add_report(const struct listing *listing, const cJSON *report, bool 
         table_add(out, listing->columns, items, &listing->session->look,
                   &(struct table_options){.no_headers = no_headers,
                                           .wide = options->output == OUTPUT_WIDE,
-                                          .now_s = now_seconds()});
+                                          .now_s = session_now(listing->session)});
     }
 }
 
@@ -57,6 +59,7 @@ static int print_once(const struct listing *listing, const cJSON *jobs)
     AUTO(json) cJSON *report = listing->report(json_at(jobs, "items"));
     AUTO(str) struct str text = {0};
 
+    operator_sign_put(report, json_at(listing->controllers, "items"), session_now(listing->session));
     add_report(listing, report, listing->session->options->no_headers, &text);
     if (text.len == 0) {
         AUTO(str) struct str nothing = {0};
@@ -176,16 +179,24 @@ static int print_changes(struct listing *listing)
 
 static int list(struct listing *listing)
 {
+    static const char *const query[] = {"limit", PAGE_LIMIT, NULL};
     struct session *session = listing->session;
     struct fetch jobs = {0};
+    struct err unread = {0};
     int status;
 
+    listing->controllers = session_get(
+        session, &(struct kube_request){.method = "GET", .resource = &KUBE_VIPU_CONTROLLERS, .query = query},
+        &unread);
+
+    complain_of_silence(session, json_at(listing->controllers, "items"));
     listing->ns = namespace_to_list(session, &jobs);
     if (jobs.err.kind != ERR_NONE)
         status = session_complain(session, &jobs.err);
     else
         status = session->options->watch ? print_changes(listing) : print_once(listing, jobs.body);
     cJSON_Delete(jobs.body);
+    cJSON_Delete(listing->controllers);
     return status;
 }
 

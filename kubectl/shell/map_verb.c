@@ -27,7 +27,7 @@ static bool add_map(const struct session *session, const cJSON *controllers, con
 
         str_addf(out, "%s\n", printed);
     } else if (json_at(report, "items")->child) {
-        map_print(report, &session->look, options->output == OUTPUT_WIDE, now_seconds(), out);
+        map_print(report, &session->look, options->output == OUTPUT_WIDE, session_now(session), out);
     }
     return json_at(report, "items")->child != NULL;
 }
@@ -121,6 +121,7 @@ static int draw(struct session *session, struct fetch *controllers, struct fetch
 
     if (!controllers->body || !session_fetch_rest(session, controllers, &controllers->err))
         return session_complain(session, &controllers->err);
+    complain_of_silence(session, json_at(controllers->body, "items"));
     if (jobs->body && !session_fetch_rest(session, jobs, &err))
         complain("statuses of some jobs are left out: %s", err.msg);
     if (session->options->watch)

@@ -8,6 +8,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/visible.h"
+#include "kubectl/core/operator_sign.h"
 #include "operator/kube/auth/config_loader.h"
 
 enum { WATCHES_MAX = 8 }; /* of a verb, beside the logs */
@@ -52,6 +53,17 @@ int session_complain(const struct session *session, const struct err *err)
     return STATUS_FAILED;
 }
 
+void complain_of_silence(const struct session *session, const cJSON *controllers)
+{
+    AUTO(json) cJSON *report = json_object();
+    AUTO(str) struct str text = {0};
+
+    operator_sign_put(report, controllers, session_now(session));
+    operator_sign_add(&text, report, session_now(session));
+    if (text.len > 0)
+        complain("%s", str_text(&text));
+}
+
 bool print_out(const char *bytes, size_t len)
 {
     return fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0;
@@ -62,13 +74,29 @@ int64_t now_seconds(void)
     return loop_unix_micros() / 1000000;
 }
 
+int64_t session_now(const struct session *session)
+{
+    return now_seconds() - session->clock_ahead_s;
+}
+
 /* ---- requests ---- */
+
+/* A response that was in progress for a while, or cached, is no sign of a wrong clock. */
+static void note_clock(struct session *session, int64_t date_s)
+{
+    enum { USUAL_S = 60 };
+    int64_t ahead_s = now_seconds() - date_s;
+
+    if (date_s > 0)
+        session->clock_ahead_s = ahead_s > USUAL_S || ahead_s < -USUAL_S ? ahead_s : 0;
+}
 
 static void on_answer(void *ctx, struct kube_response *res)
 {
     struct fetch *fetch = ctx;
 
     fetch->bytes = res->bytes;
+    note_clock(fetch->session, res->date_s);
     if (res->err.kind == ERR_NONE)
         fetch->body = TAKE(res->body);
     else

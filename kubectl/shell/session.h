@@ -22,6 +22,7 @@ struct session {
     const char *ns; /* of -n, else of the context */
     struct look look;
     bool is_terminal;
+    int64_t clock_ahead_s; /* of this machine, before the API server's */
 };
 
 /* A verb on its session; returns the exit status. */
@@ -34,6 +35,9 @@ int session_run(const struct options *options, const struct strv *words, env_fn 
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a failed request, with what to do about it. Returns STATUS_FAILED. */
 int session_complain(const struct session *session, const struct err *err);
+
+/* On standard error, if no operator seems to run: what is shown is from then. */
+void complain_of_silence(const struct session *session, const cJSON *controllers);
 
 struct fetch {
     struct kube_request request;
@@ -60,7 +64,9 @@ MUST_USE bool session_fetch_rest(struct session *session, struct fetch *list, st
 
 /* False when standard output is closed, for example by head: not worth a message. */
 bool print_out(const char *bytes, size_t len);
-int64_t now_seconds(void);
+int64_t now_seconds(void); /* by the clock of this machine */
+/* By the API server's clock, once it has answered: the times in objects are from there. */
+int64_t session_now(const struct session *session);
 
 int why_verb(struct session *session);
 int eta_verb(struct session *session);

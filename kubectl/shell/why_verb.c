@@ -60,12 +60,14 @@ static int print_report(const struct session *session, const cJSON *report)
 
         str_addf(&text, "%s\n", printed);
     } else {
-        why_print(report, &session->look, session->options->output == OUTPUT_WIDE, now_seconds(), &text);
+        why_print(report, &session->look, session->options->output == OUTPUT_WIDE, session_now(session),
+                  &text);
     }
     return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
 }
 
-static int explain(struct session *session, struct fetch *job, struct fetch *pods, struct fetch *job_events)
+static int explain(struct session *session, struct fetch *job, struct fetch *pods, struct fetch *job_events,
+                   const struct fetch *controllers)
 {
     AUTO(strv) struct strv unread = {0};
     AUTO(json) cJSON *events = json_array();
@@ -84,8 +86,9 @@ static int explain(struct session *session, struct fetch *job, struct fetch *pod
     report = why_report(&(struct why_input){.job = job->body,
                                             .pods = json_at(pods->body, "items"),
                                             .events = events,
+                                            .controllers = json_at(controllers->body, "items"),
                                             .unread = &unread,
-                                            .now_s = now_seconds()});
+                                            .now_s = session_now(session)});
     return print_report(session, report);
 }
 
@@ -95,16 +98,18 @@ int why_verb(struct session *session)
     AUTO(mem) char *label = mem_printf(LABEL_JOB_NAME "=%s", name);
     AUTO(mem) char *field = mem_printf("regarding.kind=" API_KIND ",regarding.name=%s", name);
     const char *const of_pods[] = {"labelSelector", label, "limit", PAGE_LIMIT, NULL};
+    static const char *const of_controllers[] = {"limit", PAGE_LIMIT, NULL};
     const char *const of_events[] = {"fieldSelector", field, "limit", EVENTS_LIMIT, NULL};
     struct fetch fetches[] = {
         {.request = {.method = "GET", .resource = &KUBE_IPUJOBS, .ns = session->ns, .name = name}},
         {.request = {.method = "GET", .resource = &KUBE_PODS, .ns = session->ns, .query = of_pods}},
         {.request = events_of(session, of_events)},
+        {.request = {.method = "GET", .resource = &KUBE_VIPU_CONTROLLERS, .query = of_controllers}},
     };
     int status;
 
     session_fetch(session, fetches, COUNT_OF(fetches));
-    status = explain(session, &fetches[0], &fetches[1], &fetches[2]);
+    status = explain(session, &fetches[0], &fetches[1], &fetches[2], &fetches[3]);
     for (size_t i = 0; i < COUNT_OF(fetches); i++)
         cJSON_Delete(fetches[i].body);
     return status;

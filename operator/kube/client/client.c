@@ -190,6 +190,7 @@ static void read_answer(const struct http_response *http, const struct err *err,
 {
     *res = (struct kube_response){.http_status = http->status,
                                   .bytes = http->body.len,
+                                  .date_s = http->date_s,
                                   .err = *err,
                                   .reason = "",
                                   .retry_after_ms = -1};

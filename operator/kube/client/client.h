@@ -57,6 +57,7 @@ struct kube_response {
     int http_status; /* 0 when no answer came */
     cJSON *body;     /* parsed answer, also of rejections; NULL when there was none */
     size_t bytes;    /* of its text */
+    int64_t date_s;  /* when it was sent, by the API server's clock; -1: it does not say */
     struct err err;  /* kind ERR_NONE: done */
     enum kube_denial denial;
     const char *reason;  /* of the Status: "Conflict"; "" when none */

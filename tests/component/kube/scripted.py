@@ -92,6 +92,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
 
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(time.time() + self.server.script.clock_ahead_s)
+
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = serve
 
     def log_message(self, *args):
@@ -110,7 +113,7 @@ class Http(http.server.ThreadingHTTPServer):
 class ScriptedServer:
     def __init__(self, port=0, certificate=None):
         """`certificate`: a file with a key and its certificate, for TLS."""
-        self.seen = []
+        self.seen, self.clock_ahead_s = [], 0
         self._steps = collections.deque()
         self._last = Exchange.hold
         self._changed = threading.Condition()

@@ -53,7 +53,7 @@ def test_the_situations_of_the_page_are_those_of_the_program():
 
 def test_the_fields_of_the_page_are_those_of_the_program():
     table = (ROOT / PAGE).read_text().split("<!-- fields -->")[1].split("<!-- end of fields -->")[0]
-    source = "".join((ROOT / "kubectl" / "core" / f"{name}.c").read_text() for name in ("why", "jobs", "log_text", "map", "eta"))
+    source = "".join((ROOT / "kubectl" / "core" / f"{name}.c").read_text() for name in ("why", "jobs", "log_text", "map", "eta", "operator_sign"))
     keys = set(re.findall(r'\b(?:json_put_\w+|put_copy|put_number)\(\s*\w+, "(\w+)"', source)) - {"apiVersion"}
     named = set(re.findall(r"`([a-z]\w+)`", table)) - {"logs"}
     assert keys - named == set() and named - keys == set()

@@ -4,9 +4,11 @@ import fcntl
 import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 
@@ -37,13 +39,14 @@ def serve(job=JOB, pod_list=None):
     return answer
 
 
-def test_why_is_three_requests_and_no_discovery(server, ipu):
+def test_why_is_four_requests_and_no_discovery(server, ipu):
     server.always(serve())
     done = ipu(server.kubeconfig, "why", "digits")
     assert (done.returncode, done.stderr) == (0, "")
     prefix = "/namespaces/default"
     assert sorted(exchange.path for exchange in server.seen) == [
-        f"/api/v1{prefix}/pods", f"/apis/events.k8s.io/v1{prefix}/events", f"/apis/graphcore.ai/v1alpha1{prefix}/ipujobs/digits"]
+        f"/api/v1{prefix}/pods", f"/apis/events.k8s.io/v1{prefix}/events", f"/apis/graphcore.ai/v1alpha1{prefix}/ipujobs/digits",
+        "/apis/graphcore.ai/v1alpha1/vipucontrollers"]
 
 
 def test_a_subresource_is_no_job(server, ipu):
@@ -135,7 +138,7 @@ echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","s
     user = f"exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable, command: {plugin}}}"
     done = ipu(config(tmp_path, f"127.0.0.1:{server.port}", user), "why", "digits")
     assert (done.returncode, done.stderr) == (0, "") and "digits runs" in done.stdout
-    assert [exchange.headers["Authorization"] for exchange in server.seen[:3]] == ["Bearer 1"] * 3
+    assert [exchange.headers["Authorization"] for exchange in server.seen[:4]] == ["Bearer 1"] * 4
 
 
 def test_a_proxy_is_used(server, ipu, tmp_path):
@@ -171,7 +174,7 @@ def test_a_context_brings_its_namespace(server, ipu, tmp_path):
     server.always(serve())
     other = ", {name: ml, context: {cluster: t, user: t, namespace: ml}}"
     ipu(config(tmp_path, f"127.0.0.1:{server.port}", "token: t", other), "why", "digits", "--context", "ml")
-    assert {exchange.path.split("/")[exchange.path.split("/").index("namespaces") + 1] for exchange in server.seen} == {"ml"}
+    assert {exchange.path.split("/")[exchange.path.split("/").index("namespaces") + 1] for exchange in server.seen if "/namespaces/" in exchange.path} == {"ml"}
 
 
 @pytest.mark.parametrize("content_type, message", [("text/html", "does not answer as a Kubernetes API server; check server and proxy of"),
@@ -233,3 +236,50 @@ def test_a_closed_output_is_no_matter(server, program):
                           env={"PATH": os.environ["PATH"], "KUBECONFIG": server.kubeconfig})
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def at(seconds_ago, clock_ahead_s=0):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + clock_ahead_s - seconds_ago))
+
+
+def told_by_controllers(seconds_ago, reachable="True", clock_ahead_s=0):
+    """An API server whose clock is ahead, and whose V-IPU controllers an operator saw so long ago."""
+
+    def answer(exchange):
+        if exchange.path.endswith("/vipucontrollers"):
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": [{"metadata": {"name": "pod4"}, "status": {
+                "lastAnswerTime": at(seconds_ago, clock_ahead_s), "conditions": [{"type": "Reachable", "status": reachable}]}}]})
+        elif exchange.path.endswith("/ipujobs"):
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": [JOB | {"status": {"queue": {"position": 1}}}]})
+        else:
+            serve()(exchange)
+
+    return answer
+
+
+SILENT = "No operator is running: its last sign is 14m old; ask an admin"
+
+
+@pytest.mark.parametrize("words", ["why digits", "eta digits", "queue", "top", "map"])
+def test_an_operator_that_does_not_run_is_said(server, ipu, words):
+    server.always(told_by_controllers(14 * 60 + 30))
+    done = ipu(server.kubeconfig, *words.split())
+    assert done.returncode == 0 and SILENT in re.sub(r"14m\d+s", "14m", done.stdout + done.stderr)
+    if words != "map":
+        report = json.loads(ipu(server.kubeconfig, *words.split(), "-o", "json").stdout)
+        assert report["operatorLastSign"] < at(14 * 60)
+    for make in (told_by_controllers(60), told_by_controllers(3600, reachable="False")):
+        server.always(make)
+        done = ipu(server.kubeconfig, *words.split())
+        assert done.returncode == 0 and "No operator" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+def test_clocks_that_are_an_hour_apart(server, ipu, ahead_s):
+    """Ages are told by the API server's clock: the times are from there."""
+    server.clock_ahead_s = ahead_s
+    server.always(told_by_controllers(60, clock_ahead_s=ahead_s))
+    assert "No operator" not in ipu(server.kubeconfig, "queue").stderr
+    failed = {"observedGeneration": 1, "launcherStatus": "Failed", "reason": "ContainerFailed", "completionTime": at(600, ahead_s)}
+    server.always(serve(JOB | {"status": failed}))
+    assert re.match(r"digits has failed: ContainerFailed, for 10m", ipu(server.kubeconfig, "why", "digits").stdout)
