@@ -58,7 +58,8 @@ static void collect_env(struct strv *env)
                                          "LOCAL_RANK=",
                                          "MASTER_ADDR=",
                                          "MASTER_PORT=",
-                                         "KUBEFLOW_TRAINER_SERVER_"};
+                                         "KUBEFLOW_TRAINER_SERVER_",
+                                         "VIPU_CLI_API_"};
 
     for (char **variable = environ; *variable; variable++) {
         bool is_of_other = false;

@@ -414,15 +414,17 @@ static bool start_controller(struct run *run, struct err *err)
     AUTO(strv) struct strv problems = {0};
     AUTO(mem) char *own = NULL;
 
-    if (!run->options->controller) {
-        run->controller =
-            embedded_controller_start(run->loop, run->options->ipus, run->options->dir->path, err);
-        if (!run->controller)
-            return false;
-        own = mem_printf("127.0.0.1:%u", (unsigned)server_port(run->controller));
+    if (run->options->controller) {
+        pool_config_add_text(&run->controllers, run->options->controller, &problems);
+        return problems.count == 0 || err_set(err, ERR_INVALID, "--controller: %s", problems.items[0]);
     }
-    pool_config_add_text(&run->controllers, own ? own : run->options->controller, &problems);
-    return problems.count == 0 || err_set(err, ERR_INVALID, "--controller: %s", problems.items[0]);
+    run->controller = embedded_controller_start(run->loop, run->options->ipus, run->options->dir, err);
+    if (!run->controller)
+        return false;
+    own = mem_printf("127.0.0.1:%u", (unsigned)server_port(run->controller));
+    pool_config_add_text(&run->controllers, own, &problems);
+    run->controllers.items[0].secret = mem_strdup(EMBEDDED_CONTROLLER_SECRET);
+    return true;
 }
 
 static bool start_operator(struct run *run, struct err *err)
@@ -442,6 +444,7 @@ static bool start_operator(struct run *run, struct err *err)
     run->reconciler = reconciler_new(
         run->loop, run->kube, run->events,
         &(struct reconciler_options){.controllers = &run->controllers,
+                                     .credentials = run->options->dir->credentials,
                                      .operator_ns = OPERATOR_NS,
                                      .partition_prefix = "p",
                                      .pods = {.launcher_image = "ipu-launch",

@@ -115,6 +115,7 @@ static void remove_temporary(const struct run_dir *dir)
 {
     pod_dir_remove(dir->pods);
     pod_dir_remove(dir->launcher);
+    pod_dir_remove(dir->credentials);
     remove_storage(dir);
 }
 
@@ -136,13 +137,15 @@ bool run_dir_open(struct run_dir *dir, const char *path, struct err *err)
                             .logs = mem_printf("%s/logs", path),
                             .pods = mem_printf("%s/pods", path),
                             .launcher = mem_printf("%s/launcher", path),
+                            .credentials = mem_printf("%s/credentials", path),
                             .lock = -1};
     if (!make_dirs(path, err) || !lock(dir, err))
         return false;
     remove_temporary(dir);
     remove_final_states(dir);
     pod_dir_remove(dir->logs);
-    return make_dir(dir->logs, err) && make_dir(dir->pods, err) && install_launcher(dir, err);
+    return make_dir(dir->logs, err) && make_dir(dir->pods, err) && make_dir(dir->credentials, err) &&
+           install_launcher(dir, err);
 }
 
 /* As default_dir in main.c names them: 20261126-204755-4711. */
@@ -190,5 +193,6 @@ void run_dir_close(struct run_dir *dir)
     mem_free(dir->logs);
     mem_free(dir->pods);
     mem_free(dir->launcher);
+    mem_free(dir->credentials);
     *dir = (struct run_dir){.lock = -1};
 }

@@ -7,7 +7,7 @@
 #define RUNS_KEPT 50
 
 struct run_dir {
-    char *path, *logs, *pods, *launcher;
+    char *path, *logs, *pods, *launcher, *credentials;
     int lock;
 };
 
