@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -71,6 +72,7 @@ static bool send_over(SSL_CTX *ctx, const struct progress_url *url, const struct
     SSL *ssl = NULL;
     bool done = false;
 
+    (void)signal(SIGPIPE, SIG_IGN); /* the server may close the connection at any time */
     if (!tcp || !bio || BIO_get_ssl(bio, &ssl) != 1 || SSL_set1_host(ssl, url->host) != 1 ||
         SSL_set_tlsext_host_name(ssl, url->host) != 1) {
         err_set(err, ERR_INTERNAL, "cannot set up TLS");

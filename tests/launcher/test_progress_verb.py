@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import socket
 import ssl
 import subprocess
 import threading
@@ -63,6 +64,24 @@ def test_a_report_arrives(launcher, server):
     assert call(launcher, server.env, "42", "--eta", "900", "loss=0.23") == (0, "")
     assert server.seen == [("/status", "Bearer secret", {"trainerStatus": {
         "progressPercentage": 42, "estimatedRemainingSeconds": 900, "metrics": [{"name": "loss", "value": "0.23"}]}})]
+
+
+def test_a_server_that_hangs_up(launcher, server, tmp_path):
+    """After its part of the handshake, so that the request has no reader."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "ca", tmp_path / "key")
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    handshake = context.wrap_bio(received, sent, server_side=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        env = {**server.env, URL: f"https://localhost:{listener.getsockname()[1]}/status"}
+        client = subprocess.Popen([launcher, "progress", "42"], env=env, stderr=subprocess.PIPE, text=True)
+        with listener.accept()[0] as conn:
+            received.write(conn.recv(65536))
+            with pytest.raises(ssl.SSLWantReadError):
+                handshake.do_handshake()
+            conn.sendall(sent.read())
+        message = client.communicate(timeout=DEADLINE_S)[1]
+    assert client.returncode > 0 and message.startswith("ipu-launch: cannot send the report of progress"), message
 
 
 def test_a_server_that_is_not_trusted_gets_no_token(launcher, server):
