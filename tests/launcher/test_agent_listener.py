@@ -2,8 +2,10 @@
 
 import os
 import re
+import select
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -139,6 +141,55 @@ def test_a_flood_of_held_connections_locks_no_client_out(job, first_bytes):
         one_held.close()
     output = rejections(one)
     assert "too many pending connections" in output and len(output) <= 3
+
+
+def flood(one, count, first_bytes=b"\x16\x03\x01\x02\x00\x01\x00"):
+    """Half handshakes from the launcher's own address, as of another process beside it."""
+    held = []
+    for _ in range(count):
+        held.append(connect())
+        held[-1].sendall(first_bytes)
+    return held
+
+
+def test_a_flood_from_the_launchers_own_address_does_not_evict_a_client_with_the_key(job):
+    """Between its handshake and its request."""
+    one = job()
+    one.start_agent()
+    one.ready()
+    key = (one.folder / "keys" / "0").read_bytes().hex()
+    words = ["openssl", "s_client", "-connect", f"{address(0)}:{PORT}", "-tls1_3", "-no_ign_eof", "-psk_identity", f"{JOB}/{ATTEMPT}/0", "-psk", key]
+    client = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    until(lambda: b"Reused, TLSv1.3" in client.stdout.readline(), "the end of its handshake")
+    held = flood(one, 300)
+    assert one.call("echo in")[1] == "in\n"
+    client.stdin.write(b"\x01\x00\x0becho served" + b"\x02\x00\x00")
+    client.stdin.flush()
+    until(lambda: b"served" in client.stdout.readline(), "its output")
+    client.kill()
+    client.communicate()
+    for one_held in held:
+        one_held.close()
+
+
+def test_a_flood_without_end_from_the_launchers_own_address(job):
+    """Each client is served at its first attempt, such as the kubelet's probe, which has no other."""
+    one = job()
+    one.start_agent()
+    one.ready()
+    code = f"import socket\nheld = []\nwhile True:\n held.append(socket.create_connection(({address(0)!r}, {PORT})))\n" \
+           " held[-1].sendall(bytes.fromhex('16030102000100'))\n held = held[-200:]\n"  # fmt: skip
+    floods = [subprocess.Popen([sys.executable, "-IS", "-c", code]) for _ in range(2)]
+    try:
+        until(lambda: select.select([one.agents[0].stderr], [], [], 0)[0], "the first eviction")
+        for _ in range(5):
+            done = subprocess.run([one.launcher, "agent-ready"], env=one.worker_env(0), capture_output=True, text=True, timeout=DEADLINE_S)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert one.call("echo in")[1] == "in\n"
+    finally:
+        for process in floods:
+            process.kill()
+            process.wait()
 
 
 def test_handshakes_that_trickle(job):

@@ -68,50 +68,6 @@ static void reject(struct agent *a, size_t i)
     pending_conn_free(conn);
 }
 
-static void evict_one(struct agent *a)
-{
-    struct conn_origin members[PENDING_CONNS_MAX];
-    size_t chosen;
-
-    for (size_t i = 0; i < a->pending_conn_count; i++)
-        members[i] = a->pending_conns[i]->member;
-    chosen = conn_eviction_pick(members, a->pending_conn_count);
-    a->pending_conns[chosen]->rejection = REJECTION_EVICTED;
-    reject(a, chosen);
-}
-
-/* False: no connection is waiting. */
-static bool accept_one(struct agent *a)
-{
-    struct conn_origin member = {.number = a->last_conn_number};
-    char from[ENDPOINT_TEXT_MAX] = "";
-    int fd = endpoint_accept(a->listener_fd, member.address, from);
-    struct pending_conn *conn;
-
-    if (fd < 0)
-        return false;
-    if (a->pending_conn_count == PENDING_CONNS_MAX)
-        evict_one(a);
-    conn = pending_conn_new(a->tls, fd, &a->own, a->now_ms);
-    conn->member = member;
-    memcpy(conn->from, from, sizeof(from));
-    a->last_conn_number++;
-    a->pending_conns[a->pending_conn_count++] = conn;
-    return true;
-}
-
-/* As many at once as the limit allows; the others wait in the kernel's queue for the next turn. */
-static void accept_connections(struct agent *a)
-{
-    for (unsigned i = 0; i < PENDING_CONNS_MAX; i++) {
-        if (accept_one(a))
-            continue;
-        if (errno != EAGAIN && errno != ECONNABORTED)
-            a->accept_backoff_until_ms = a->now_ms + ACCEPT_BACKOFF_MS;
-        return;
-    }
-}
-
 /* What only the agent itself may keep open. */
 static void close_inherited(struct agent *a, const struct pending_conn *but)
 {
@@ -189,23 +145,79 @@ static void drop_caller(struct agent *a, size_t i)
     pending_conn_free(conn);
 }
 
+/* The connection may be removed. */
+static void poll_one(struct agent *a, size_t i)
+{
+    switch (pending_conn_process(a->pending_conns[i], a->now_ms)) {
+    case PENDING_CONN_WAITING:
+        break;
+    case PENDING_CONN_READY:
+        admit_attempt(a, i);
+        break;
+    case PENDING_CONN_DONE:
+        drop_caller(a, i);
+        break;
+    case PENDING_CONN_REJECTED:
+        reject(a, i);
+        break;
+    }
+}
+
 /* From the last to the first, because a removed entry is replaced by the last. */
 static void poll_pending(struct agent *a)
 {
-    for (size_t i = a->pending_conn_count; i-- > 0;) {
-        switch (pending_conn_process(a->pending_conns[i], a->now_ms)) {
-        case PENDING_CONN_WAITING:
-            break;
-        case PENDING_CONN_READY:
-            admit_attempt(a, i);
-            break;
-        case PENDING_CONN_DONE:
-            drop_caller(a, i);
-            break;
-        case PENDING_CONN_REJECTED:
-            reject(a, i);
-            break;
-        }
+    for (size_t i = a->pending_conn_count; i-- > 0;)
+        poll_one(a, i);
+}
+
+/* What has arrived from the one that is to go is read first: in a flood, it may be a client that waited in
+ * the kernel's queue and had no turn yet. */
+static void make_room(struct agent *a)
+{
+    while (a->pending_conn_count == PENDING_CONNS_MAX) {
+        struct conn_origin members[PENDING_CONNS_MAX];
+        size_t chosen;
+
+        for (size_t i = 0; i < PENDING_CONNS_MAX; i++)
+            members[i] = a->pending_conns[i]->member;
+        chosen = conn_eviction_pick(members, PENDING_CONNS_MAX);
+        poll_one(a, chosen);
+        if (a->pending_conn_count < PENDING_CONNS_MAX ||
+            a->pending_conns[chosen]->member.has_key != members[chosen].has_key)
+            continue;
+        a->pending_conns[chosen]->rejection = REJECTION_EVICTED;
+        reject(a, chosen);
+    }
+}
+
+/* False: no connection is waiting. */
+static bool accept_one(struct agent *a)
+{
+    struct conn_origin member = {.number = a->last_conn_number};
+    char from[ENDPOINT_TEXT_MAX] = "";
+    int fd = endpoint_accept(a->listener_fd, member.address, from);
+    struct pending_conn *conn;
+
+    if (fd < 0)
+        return false;
+    make_room(a);
+    conn = pending_conn_new(a->tls, fd, &a->own, a->now_ms);
+    conn->member = member;
+    memcpy(conn->from, from, sizeof(from));
+    a->last_conn_number++;
+    a->pending_conns[a->pending_conn_count++] = conn;
+    return true;
+}
+
+/* As many at once as the limit allows; the others wait in the kernel's queue for the next turn. */
+static void accept_connections(struct agent *a)
+{
+    for (unsigned i = 0; i < PENDING_CONNS_MAX; i++) {
+        if (accept_one(a))
+            continue;
+        if (errno != EAGAIN && errno != ECONNABORTED)
+            a->accept_backoff_until_ms = a->now_ms + ACCEPT_BACKOFF_MS;
+        return;
     }
 }
 

@@ -74,6 +74,8 @@ static enum pending_conn_state reject(struct pending_conn *conn, enum rejection 
     return PENDING_CONN_REJECTED;
 }
 
+/* TLS 1.3 checks together with the identity that the client has made its first message with the key: one that
+ * has not fails at once. */
 static enum pending_conn_state handshake(struct pending_conn *conn, int64_t now_ms)
 {
     bool is_denied;
@@ -84,6 +86,7 @@ static enum pending_conn_state handshake(struct pending_conn *conn, int64_t now_
         conn->is_linked = true;
         return PENDING_CONN_WAITING;
     case PSK_AGAIN:
+        conn->member.has_key = conn->is_admitted;
         return PENDING_CONN_WAITING;
     case PSK_CLOSED:
     case PSK_FAILED:

@@ -10,7 +10,7 @@
 #define PENDING_CONN_TIMEOUT_MS 10000
 
 struct pending_conn {
-    struct conn_origin member;
+    struct conn_origin member; /* has_key: its first message shows it, see handshake() */
     char from[ENDPOINT_TEXT_MAX];
     int64_t deadline_ms;
     const struct identity *own; /* the agent's; borrowed */

@@ -2,12 +2,15 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include "base/core/backoff.h"
 #include "launcher/process/signals.h"
 #include "launcher/remote/protocol/endpoint.h"
 #include "launcher/process/signal_fd.h"
 
-#define AGAIN_MS 200
+static const struct backoff retry = {.first_ms = 50, .max_ms = 1000};
 
 static bool handshake(struct psk *tls, int64_t deadline_ms, struct err *err)
 {
@@ -36,6 +39,7 @@ static bool try_once(struct psk_context *context, const struct sockaddr_storage 
     struct psk *tls;
     int fd;
 
+    (void)signal(SIGPIPE, SIG_IGN); /* the agent may close the connection at any time */
     if (!endpoint_connect(address, len, deadline_ms, &fd, err))
         return false;
     tls = psk_client_new(context, fd);
@@ -51,11 +55,15 @@ bool dial(struct psk_context *context, const struct sockaddr_storage *address, s
           struct psk **ret, struct err *err)
 {
     int64_t deadline_ms = signals_now_ms() + DIAL_TIMEOUT_MS;
+    /* mpirun starts many clients at a time: they do not come again at the same time. */
+    uint32_t jitter = (uint32_t)getpid() * 2654435761u;
 
-    while (!try_once(context, address, len, deadline_ms, ret, err)) {
-        if (err->kind == ERR_DENIED || signals_now_ms() + AGAIN_MS >= deadline_ms)
+    for (unsigned failures = 1; !try_once(context, address, len, deadline_ms, ret, err); failures++) {
+        int64_t delay_ms = backoff_delay_ms(&retry, failures, jitter);
+
+        if (err->kind == ERR_DENIED || signals_now_ms() + delay_ms >= deadline_ms)
             return false;
-        (void)poll(NULL, 0, AGAIN_MS);
+        (void)poll(NULL, 0, (int)delay_ms);
     }
     return true;
 }

@@ -94,8 +94,7 @@ static void pass_signals_on(struct remote *r)
     int signal;
 
     while ((signal = signal_fd_read(r->signals)) != 0)
-        if (signal != SIGPIPE)
-            agent_conn_send_number(&r->agent_conn, FRAME_SIGNAL, 0, (uint32_t)signal);
+        agent_conn_send_number(&r->agent_conn, FRAME_SIGNAL, 0, (uint32_t)signal);
 }
 
 static void fill_poll(const struct remote *r, struct pollfd *set)
@@ -147,7 +146,7 @@ static bool run_loop(struct remote *r, struct err *err)
 
 static bool watch_signals(struct remote *r, struct err *err)
 {
-    static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE};
+    static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
     sigset_t set;
 
     sigemptyset(&set);

@@ -7,7 +7,7 @@
 
 TEST(of_one_address_the_first_goes)
 {
-    const struct conn_origin members[] = {{{1}, 7}, {{1}, 3}, {{1}, 5}};
+    const struct conn_origin members[] = {{{1}, 7, false}, {{1}, 3, false}, {{1}, 5, false}};
 
     CHECK_INT_EQ(conn_eviction_pick(members, 3), 1);
     CHECK_INT_EQ(conn_eviction_pick(members, 1), 0);
@@ -15,16 +15,26 @@ TEST(of_one_address_the_first_goes)
 
 TEST(a_flood_pushes_out_itself)
 {
-    const struct conn_origin members[] = {{{9}, 1}, {{1}, 2}, {{1}, 3}, {{2}, 4}, {{1}, 5}};
+    const struct conn_origin members[] = {
+        {{9}, 1, false}, {{1}, 2, false}, {{1}, 3, false}, {{2}, 4, false}, {{1}, 5, false}};
 
     CHECK_INT_EQ(conn_eviction_pick(members, 5), 1);
 }
 
 TEST(of_many_addresses_the_first_goes)
 {
-    const struct conn_origin members[] = {{{1}, 12}, {{2}, 10}, {{3}, 11}};
+    const struct conn_origin members[] = {{{1}, 12, false}, {{2}, 10, false}, {{3}, 11, false}};
 
     CHECK_INT_EQ(conn_eviction_pick(members, 3), 1);
+}
+
+TEST(a_client_with_the_key_stays)
+{
+    const struct conn_origin flood[] = {{{1}, 1, true}, {{1}, 2, false}, {{1}, 3, false}, {{2}, 0, false}},
+                             keys[] = {{{2}, 1, true}, {{1}, 4, true}, {{1}, 2, true}};
+
+    CHECK_INT_EQ(conn_eviction_pick(flood, 4), 1);
+    CHECK_INT_EQ(conn_eviction_pick(keys, 3), 2); /* unless all have it */
 }
 
 TEST(a_flood_makes_one_line_a_minute)
