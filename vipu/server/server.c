@@ -1,7 +1,9 @@
 #include "vipu/server/server.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/io/log.h"
@@ -20,6 +22,7 @@
 #define TIDY_MS 2000
 #define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
 #define EXPIRY_WARNING_DAYS 14
+#define STOP_S 10
 #define OTHER_DESCRIPTORS 320u /* storage, signals, and the connections of the admin endpoint */
 
 struct server {
@@ -35,16 +38,30 @@ struct server {
     struct grpc_server *grpc;
     struct admin *admin; /* NULL when it is off */
     struct faults_admin faults;
+    struct setup *next; /* of a reload that waits for a transaction; NULL: none */
     struct loop_timer tidy;
     int64_t next_expiry_check_ms;
     bool is_ending;
 };
 
+/* A handler of its own, as process 1 has no default ones. */
+static void on_stop_limit(int signum)
+{
+    (void)signum;
+    _exit(EXIT_FAILURE);
+}
+
+/* Whatever the disk does: what has a response is saved, as after a kill. */
 static void on_end(void *ctx, int signum)
 {
     struct server *server = ctx;
 
     log_info("shutting down", KV("signal", signum == SIGTERM ? "SIGTERM" : "SIGINT"));
+    if (methods_is_busy(server->methods))
+        log_warn("the storage is being written; its changes are lost if that takes too long",
+                 KVF("limit_s", "%d", STOP_S));
+    (void)signal(SIGALRM, on_stop_limit);
+    (void)alarm(STOP_S);
     loop_stop(server->loop);
 }
 
@@ -78,6 +95,7 @@ static bool start_admin(struct server *server, struct err *err)
     admin_add(server->admin, &(struct http_server_route){.path = "/faults",
                                                          .methods = "GET, HEAD, PUT",
                                                          .fn = faults_admin_answer,
+                                                         .gone = faults_admin_gone,
                                                          .ctx = &server->faults,
                                                          .max_body = FAULTS_MAX_BYTES});
     if (!admin_listen(server->admin, server->loop, server->config.admin_listen, err))
@@ -123,6 +141,8 @@ static void allow_connections(uint32_t count)
                  KVF("needed", "%llu", (unsigned long long)want));
 }
 
+static void on_idle(void *ctx);
+
 static bool start_service(struct server *server, struct err *err)
 {
     const struct server_limits *limits = &server->config.limits;
@@ -144,7 +164,11 @@ static bool start_service(struct server *server, struct err *err)
     server->metrics.certificate_expiry_s = tls_context_expiry_s(server->tls);
     if (server->tls)
         grpc_server_set_tls_take(server->grpc, TAKE(server->tls));
-    server->faults = (struct faults_admin){server->loop, &server->controller, server->methods, server->grpc};
+    server->faults = (struct faults_admin){.loop = server->loop,
+                                           .controller = &server->controller,
+                                           .methods = server->methods,
+                                           .grpc = server->grpc};
+    methods_on_idle(server->methods, on_idle, server);
     faults_admin_set_take(&server->faults, &server->config.faults);
     if (!grpc_server_listen(server->grpc, server->config.listen, err))
         return false;
@@ -220,7 +244,6 @@ static void keep_fixed(const struct server *server, struct server_config *config
 static void take_setup(struct server *server, struct setup *setup)
 {
     keep_fixed(server, &setup->config);
-    methods_flush(server->methods);
     change_clusters(server, &setup->config);
     server->metrics.certificate_expiry_s = tls_context_expiry_s(setup->tls);
     grpc_server_set_tls_take(server->grpc, TAKE(setup->tls));
@@ -235,6 +258,27 @@ static void take_setup(struct server *server, struct setup *setup)
     warn_of_expiry(server);
 }
 
+static void setup_free(struct setup *setup)
+{
+    if (setup)
+        setup_release(setup);
+    mem_free(setup);
+}
+
+static void on_idle(void *ctx)
+{
+    struct server *server = ctx;
+    struct setup *setup = TAKE(server->next);
+
+    if (setup) {
+        take_setup(server, setup);
+        server->metrics.reloads++;
+        log_info("configuration reloaded");
+    }
+    setup_free(setup);
+    faults_admin_on_idle(&server->faults);
+}
+
 static void on_reload(void *ctx, int signum)
 {
     AUTO(strv) struct strv problems = {0};
@@ -245,9 +289,11 @@ static void on_reload(void *ctx, int signum)
     if (server->is_ending)
         return;
     if (setup_read(server->source, &setup, &problems)) {
-        take_setup(server, &setup);
-        server->metrics.reloads++;
-        log_info("configuration reloaded");
+        setup_free(server->next);
+        server->next = mem_dup(&setup, sizeof(setup));
+        if (methods_is_busy(server->methods))
+            log_info("the storage is being written; the configuration is reloaded after that");
+        methods_settle(server->methods);
         return;
     }
     for (size_t i = 0; i < problems.count; i++)
@@ -262,6 +308,7 @@ void server_stop(struct server *server)
         return;
     server->is_ending = true;
     loop_timer_stop(&server->tidy);
+    setup_free(TAKE(server->next));
     admin_free(server->admin); /* runs the loop once more, so everything else still exists */
     /* Calls that wait for a transaction get their response first: their change is saved, or they learn that
      * it is lost. */

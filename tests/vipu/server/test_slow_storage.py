@@ -1,7 +1,9 @@
 """vipu-server and a disk that does nothing for a while: calls end at their deadlines, and nothing else stands still."""
 
+import concurrent.futures
 import os
 import time
+import urllib.error
 import urllib.request
 
 import grpc
@@ -78,12 +80,96 @@ def test_others_are_accepted_meanwhile(server, dial):
     assert [call.result().partition_id for call in [first, *calls]] == ["p1", "q0", "q1", "q2"]
 
 
+def put_faults(server, text):
+    """(status, text) of the response, of a thread."""
+    request = urllib.request.Request(f"http://127.0.0.1:{server.admin_port}/faults", data=text.encode(), method="PUT")
+    try:
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def hang(server, client, id):
+    """A change whose transaction is under way, until the disk goes on."""
+    server.hangs.touch()
+    call = create(client, id, DEADLINE_S)
+    until(lambda: not probe(client), "its transaction is under way")
+    return call
+
+
+def probe(client):
+    """Whether calls are answered now."""
+    try:
+        client.user.ListPartitions(pb.ListPartitionsRequest(), timeout=0.2)
+        return True
+    except grpc.RpcError:
+        return False
+
+
+def test_a_reload_waits_for_the_disk_and_nothing_for_the_reload(server, dial):
+    client = dial(server.target)
+    call = hang(server, client, "p1")
+    server.reload(CONFIG.replace("cl1", "cl1, bogus: 1"))
+    until(lambda: "configuration rejected" in server.log(), "mistakes are reported at once")
+    server.reload(CONFIG + "version: 9.9.9\n")
+    until(lambda: "the configuration is reloaded after that" in server.log(), "it says what it waits for")
+    assert healthz(server) == 200 and "configuration reloaded" not in server.log()
+    server.hangs.unlink()
+    assert call.result().partition_id == "p1"
+    until(lambda: "configuration reloaded" in server.log(), "the reload")
+    assert dial(server.target).version() == "9.9.9"
+
+
+def test_faults_wait_for_the_disk_for_some_seconds(server, dial):
+    client = dial(server.target)
+    call = hang(server, client, "p1")
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        first = threads.submit(put_faults, server, '{"stall-ms": 1}')
+        until(lambda: put_faults(server, "wrong") == (503, "another change of the faults waits for the storage; try again\n"), "it waits")
+        assert healthz(server) == 200
+        assert first.result() == (503, "the storage has not responded for 5 seconds; nothing has changed, try again\n")
+        second = threads.submit(put_faults, server, '{"calls": [{"method": "GetVersion", "status": "INTERNAL"}]}')
+        until(lambda: put_faults(server, "wrong")[0] == 503, "it waits")
+        server.hangs.unlink()
+        assert second.result()[0] == 200
+    assert call.result().partition_id == "p1"
+    with pytest.raises(grpc.RpcError) as error:
+        client.versions.GetVersion(pb.VersionRequest())
+    assert error.value.code() == grpc.StatusCode.INTERNAL
+
+
+def test_a_call_that_a_fault_delays_does_not_stop_the_loop(server, dial):
+    """Its time comes while a transaction is under way."""
+    client, late = dial(server.target), dial(server.target)
+    assert put_faults(server, '{"calls": [{"method": "GetVersion", "latency-ms": 500}]}')[0] == 200
+    delayed = late.versions.GetVersion.future(pb.VersionRequest(), timeout=DEADLINE_S)
+    call = hang(server, client, "p1")
+    began = time.monotonic()
+    until(lambda: time.monotonic() > began + 1 and healthz(server) == 200, "the loop goes on")
+    assert not delayed.done()
+    server.hangs.unlink()
+    assert delayed.result().version and call.result().partition_id == "p1"
+
+
+def test_it_stops_though_the_disk_does_not_go_on(server, dial):
+    """In ten seconds, with what has a response."""
+    client = dial(server.target)
+    client.create("p1", 1)
+    hang(server, client, "p2")
+    began = time.monotonic()
+    server.process.terminate()
+    assert server.process.wait(DEADLINE_S) == 1 and 9 < time.monotonic() - began < 20
+    assert "its changes are lost if that takes too long" in server.log()
+    server.hangs.unlink()
+    server.start()
+    assert [partition.id for partition in dial(server.target).list()] == ["p1"]
+
+
 def test_it_stops_when_the_disk_goes_on(server, dial):
     """With the change that was under way."""
     client = dial(server.target)
-    server.hangs.touch()
-    call = create(client, "p1", DEADLINE_S)
-    until(lambda: healthz(server) == 200, "the loop goes on")
+    call = hang(server, client, "p1")
     server.process.terminate()
     server.hangs.unlink()
     assert call.result().partition_id == "p1" and server.process.wait(DEADLINE_S) == 0

@@ -36,15 +36,58 @@ static void show(const struct faults_admin *admin, struct http_server_request *r
     http_server_reply(request, 200, "application/json", str_slice(&text));
 }
 
+/* The request that waits, which waits no longer. */
+static struct http_server_request *request_take(struct faults_admin *admin)
+{
+    loop_timer_stop(&admin->limit);
+    return TAKE(admin->request);
+}
+
+static void on_limit(struct loop_timer *timer)
+{
+    struct faults_admin *admin = CONTAINER_OF(timer, struct faults_admin, limit);
+
+    faults_release(&admin->next);
+    http_server_replyf(request_take(admin), 503,
+                       "the storage has not responded for %d seconds; nothing has changed, try again\n",
+                       FAULTS_ADMIN_WAIT_MS / 1000);
+}
+
+void faults_admin_on_idle(struct faults_admin *admin)
+{
+    struct http_server_request *request = request_take(admin);
+
+    if (!request)
+        return;
+    faults_admin_set_take(admin, &admin->next);
+    show(admin, request);
+}
+
+void faults_admin_gone(void *ctx, struct http_server_request *request)
+{
+    struct faults_admin *admin = ctx;
+
+    if (admin->request != request)
+        return;
+    faults_release(&admin->next);
+    (void)request_take(admin);
+}
+
 static void replace(struct faults_admin *admin, struct http_server_request *request, struct slice body)
 {
     AUTO(strv) struct strv problems = {0};
     AUTO(str) struct str text = {0};
     struct faults faults;
 
+    if (admin->request) {
+        http_server_replyf(request, 503, "another change of the faults waits for the storage; try again\n");
+        return;
+    }
     if (faults_read(body, "faults", admin->controller->clusters, &faults, &problems)) {
-        faults_admin_set_take(admin, &faults);
-        show(admin, request);
+        admin->request = request;
+        admin->next = faults;
+        loop_timer_start(admin->loop, &admin->limit, FAULTS_ADMIN_WAIT_MS, on_limit);
+        methods_settle(admin->methods);
         return;
     }
     for (size_t i = 0; i < problems.count; i++)

@@ -34,6 +34,8 @@ struct methods {
     struct group_commit *commit;
     struct login login;
     struct grpc_server *grpc; /* NULL: not there yet */
+    void (*idle_fn)(void *ctx);
+    void *idle_ctx;
 };
 
 static const struct fault_quirks *quirks_of(const struct methods *m)
@@ -407,7 +409,6 @@ static void carry_out(void *ctx, struct rpc *rpc, struct slice message)
     struct methods *m = ctx;
     struct err err;
 
-    group_commit_wait(m->commit); /* of a call that a fault has delayed; others come when it is over */
     if (rpc->method == COUNT_OF(table))
         reject_unknown(rpc);
     else if (!authenticate(m, rpc, &err))
@@ -429,23 +430,31 @@ void methods_answer(void *ctx, struct grpc_server_call *call, struct slice path,
     fault_injector_handle(m->injector, call, m->metrics, method, name_of(method), message);
 }
 
-void methods_flush(struct methods *m)
+void methods_settle(struct methods *m)
 {
-    group_commit_flush(m->commit);
+    group_commit_settle(m->commit);
+}
+
+void methods_on_idle(struct methods *m, void (*fn)(void *ctx), void *ctx)
+{
+    m->idle_fn = fn;
+    m->idle_ctx = ctx;
+}
+
+bool methods_is_busy(const struct methods *m)
+{
+    return group_commit_is_busy(m->commit);
 }
 
 void methods_set_faults_take(struct methods *m, struct faults *faults)
 {
-    struct faults *in_force;
+    struct faults *in_force = fault_injector_set_faults_take(m->injector, faults);
 
-    methods_flush(m);
-    in_force = fault_injector_set_faults_take(m->injector, faults);
     if (in_force->forget)
         controller_forget(m->controller);
     in_force->forget = in_force->drop_connections = false;
     controller_set_faults(m->controller, in_force, loop_now_ms(m->loop));
-    fault_injector_step(m->injector);
-    group_commit_step(m->commit);
+    group_commit_step_soon(m->commit);
 }
 
 const struct faults *methods_faults(const struct methods *m)
@@ -462,13 +471,22 @@ static void on_busy(void *ctx, bool is_busy)
 {
     struct methods *m = ctx;
 
+    fault_injector_set_paused(m->injector, is_busy);
     if (m->grpc)
         grpc_server_set_paused(m->grpc, is_busy);
 }
 
+static void on_idle(void *ctx)
+{
+    struct methods *m = ctx;
+
+    if (m->idle_fn)
+        m->idle_fn(m->idle_ctx);
+}
+
 void methods_set_server(struct methods *m, struct grpc_server *grpc)
 {
-    methods_flush(m);
+    group_commit_flush(m->commit);
     m->grpc = grpc;
 }
 
@@ -488,6 +506,7 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
                                              .on_time = on_time,
                                              .time_ctx = m,
                                              .on_busy = on_busy,
+                                             .on_idle = on_idle,
                                              .busy_ctx = m};
 
     *m = (struct methods){.loop = loop, .config = config, .controller = controller, .metrics = metrics};

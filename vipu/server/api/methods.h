@@ -18,8 +18,11 @@ struct methods *methods_new(struct loop *loop, const struct server_config *confi
 void methods_free(struct methods *methods); /* after the gRPC server */
 /* The server whose calls wait while a transaction is under way; NULL: it is about to go. */
 void methods_set_server(struct methods *methods, struct grpc_server *grpc);
-/* Saves what calls have changed, and responds to them: before the hardware changes. */
-void methods_flush(struct methods *methods);
+/* Saves what calls have changed, and responds to them. When no transaction is under way, at once or later,
+ * `fn` of methods_on_idle is called: only there may a reload or a fault change the controller. */
+void methods_settle(struct methods *methods);
+void methods_on_idle(struct methods *methods, void (*fn)(void *ctx), void *ctx);
+bool methods_is_busy(const struct methods *methods); /* a transaction is under way */
 /* Activates the faults; the struct is emptied. One-time faults happen now, except for those of connections,
  * which are the gRPC server's. */
 void methods_set_faults_take(struct methods *methods, struct faults *faults);

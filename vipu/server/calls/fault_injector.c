@@ -28,7 +28,9 @@ struct fault_injector {
     struct faults faults;
     struct delayed_calls *delayed;
     struct delayed_call_list stalled;
+    struct delayed_call_list held; /* until it is no longer paused */
     size_t stalled_bytes;
+    bool is_paused;
     bool is_ending;
 };
 
@@ -39,6 +41,7 @@ struct fault_injector *fault_injector_new(struct loop *loop, fault_injector_fn f
     *injector =
         (struct fault_injector){.loop = loop, .fn = fn, .ctx = ctx, .delayed = delayed_calls_new(loop)};
     TAILQ_INIT(&injector->stalled);
+    TAILQ_INIT(&injector->held);
     return injector;
 }
 
@@ -82,13 +85,34 @@ static void carry_out(struct fault_injector *injector, struct rpc *rpc, struct s
         injector->fn(injector->ctx, rpc, message);
 }
 
+static void carry_out_delayed(struct delayed_call *delayed_call)
+{
+    carry_out(delayed_call->injector, delayed_call->rpc,
+              (struct slice){delayed_call->message, delayed_call->len});
+    delayed_call_free(delayed_call);
+}
+
 static void on_waited(void *ctx)
 {
     struct delayed_call *delayed_call = ctx;
 
-    carry_out(delayed_call->injector, delayed_call->rpc,
-              (struct slice){delayed_call->message, delayed_call->len});
-    delayed_call_free(delayed_call);
+    if (delayed_call->injector->is_paused)
+        TAILQ_INSERT_TAIL(&delayed_call->injector->held, delayed_call, entry);
+    else
+        carry_out_delayed(delayed_call);
+}
+
+void fault_injector_set_paused(struct fault_injector *injector, bool is_paused)
+{
+    struct delayed_call *delayed_call;
+
+    injector->is_paused = is_paused;
+    while (!injector->is_paused && (delayed_call = TAILQ_FIRST(&injector->held))) {
+        TAILQ_REMOVE(&injector->held, delayed_call, entry);
+        carry_out_delayed(delayed_call);
+    }
+    if (!injector->is_paused)
+        fault_injector_step(injector);
 }
 
 /* The id of the call's partition, "" if it has none. Allocated in the arena. */
@@ -172,7 +196,7 @@ void fault_injector_step(struct fault_injector *injector)
 {
     struct delayed_call *delayed_call;
 
-    while (!faults_is_stalled(&injector->faults, loop_now_ms(injector->loop)) &&
+    while (!injector->is_paused && !faults_is_stalled(&injector->faults, loop_now_ms(injector->loop)) &&
            (delayed_call = TAILQ_FIRST(&injector->stalled))) {
         TAILQ_REMOVE(&injector->stalled, delayed_call, entry);
         injector->stalled_bytes -= cost_of(delayed_call);

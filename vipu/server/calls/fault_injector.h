@@ -22,6 +22,8 @@ void fault_injector_handle(struct fault_injector *injector, struct grpc_server_c
                            struct metrics *metrics, size_t method, const char *name, struct slice message);
 /* Runs the calls that a stall delayed, once it has ended. */
 void fault_injector_step(struct fault_injector *injector);
+/* Delayed calls whose time comes while it is paused run afterwards. Others do not come meanwhile. */
+void fault_injector_set_paused(struct fault_injector *injector, bool is_paused);
 
 /* Activates the faults; the struct is emptied. Borrowed results are valid until the next call. */
 struct faults *fault_injector_set_faults_take(struct fault_injector *injector, struct faults *faults);

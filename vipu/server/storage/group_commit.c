@@ -130,11 +130,10 @@ static bool conclude(struct group_commit *c, bool ok, const struct err *err)
 
 static void set_busy(const struct group_commit *c, bool is_busy)
 {
-    if (c->owner.on_busy)
-        c->owner.on_busy(c->owner.busy_ctx, is_busy);
+    c->owner.on_busy(c->owner.busy_ctx, is_busy);
 }
 
-void group_commit_wait(struct group_commit *c)
+static void end_busy(struct group_commit *c)
 {
     struct transaction *transaction = TAKE(c->transaction);
 
@@ -146,6 +145,7 @@ void group_commit_wait(struct group_commit *c)
         answer_saved(c, false);
     else
         c->may_save = false;
+    c->owner.on_idle(c->owner.busy_ctx);
     set_busy(c, false);
 }
 
@@ -166,7 +166,7 @@ static void end_transaction(uv_work_t *work, int status)
 
     (void)status; /* it is never cancelled */
     if (c) {
-        group_commit_wait(c);
+        end_busy(c);
         advance(c);
     }
     uv_sem_destroy(&transaction->is_written);
@@ -218,10 +218,27 @@ void group_commit_flush(struct group_commit *c)
 {
     struct err err;
 
-    group_commit_wait(c);
+    end_busy(c);
     if (!controller_has_changes(c->owner.controller) ||
         conclude(c, store_write(c->owner.store, c->owner.controller, &err), &err))
         answer_saved(c, false);
+}
+
+void group_commit_settle(struct group_commit *c)
+{
+    if (c->transaction)
+        return;
+    if (controller_has_changes(c->owner.controller)) {
+        begin_transaction(c);
+        return;
+    }
+    answer_saved(c, false);
+    c->owner.on_idle(c->owner.busy_ctx);
+}
+
+bool group_commit_is_busy(const struct group_commit *c)
+{
+    return c->transaction != NULL;
 }
 
 static void on_retry(struct loop_timer *timer)
@@ -249,6 +266,11 @@ void group_commit_step(struct group_commit *c)
 {
     c->may_save = c->is_due = true;
     advance(c);
+}
+
+void group_commit_step_soon(struct group_commit *c)
+{
+    loop_timer_start(c->owner.loop, &c->step, 0, on_step);
 }
 
 void group_commit_reply_take(struct group_commit *c, struct rpc *rpc, const char *until, struct str *reply)
