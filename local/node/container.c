@@ -57,8 +57,10 @@ static void tell_end(struct container *container)
 
     if (text[0] == REPORT_FAILED)
         end = (struct container_end){.exit_code = 128, .error = text + 1};
-    else if (text[0] == REPORT_ENDED && container->reports.len >= 1 + sizeof(int))
+    else if ((text[0] == REPORT_ENDED || text[0] == REPORT_OOM_KILLED) &&
+             container->reports.len >= 1 + sizeof(int))
         memcpy(&end.exit_code, text + 1, sizeof(int));
+    end.is_oom_killed = text[0] == REPORT_OOM_KILLED;
     container->has_ended = true;
     (void)waitpid(container->supervisor, NULL, 0);
     container->supervisor = 0;

@@ -15,8 +15,9 @@ struct container;
 struct loop;
 
 struct container_end {
-    int exit_code;     /* 128 + n after signal n, as container runtimes report it */
-    const char *error; /* why it could not be started; NULL: it was */
+    int exit_code;      /* 128 + n after signal n, as container runtimes report it */
+    bool is_oom_killed; /* the kernel has killed one of its processes, as memory had reached its limit */
+    const char *error;  /* why it could not be started; NULL: it was */
 };
 
 struct container_events {

@@ -15,6 +15,7 @@
 #include "local/node/pod_status.h"
 #include "local/node/podman.h"
 #include "local/node/volumes.h"
+#include "operator/api/job/template_types.h"
 #include "operator/api/names.h"
 
 #define PROBE_MS 100
@@ -150,6 +151,15 @@ static char *termination_message(const struct node_container *c)
     return falls_back && c->view.exit_code ? container_log_tail(&c->log) : NULL;
 }
 
+static const char *reason_of(const struct container_end *end)
+{
+    if (end->error)
+        return "StartError";
+    if (end->exit_code == 0)
+        return "Completed";
+    return end->is_oom_killed ? "OOMKilled" : "Error";
+}
+
 static void on_ended(void *ctx, const struct container_end *end)
 {
     struct node_container *c = ctx;
@@ -159,7 +169,7 @@ static void on_ended(void *ctx, const struct container_end *end)
     c->view.is_ready = false;
     c->view.exit_code = end->exit_code;
     c->view.finished_s = now_s();
-    mem_set_str(&c->reason, end->error ? "StartError" : end->exit_code ? "Error" : "Completed");
+    mem_set_str(&c->reason, reason_of(end));
     mem_free(c->message);
     c->message = end->error ? mem_strdup(end->error) : termination_message(c);
     advance(c->pod);
@@ -252,6 +262,13 @@ static void launch_release(struct launch *launch)
 }
 DEFINE_AUTO(launch);
 
+static uint64_t memory_limit(const cJSON *container)
+{
+    double bytes = quantity_read(json_at(container, "resources/limits/memory"));
+
+    return bytes >= 1 && bytes < 0x1p62 ? (uint64_t)bytes : 0;
+}
+
 static bool start_process(struct node_container *c, const struct launch *launch, struct err *err)
 {
     const struct node_options *options = &c->pod->node->options;
@@ -268,6 +285,7 @@ static bool start_process(struct node_container *c, const struct launch *launch,
                                                  .envp = launch->env.items,
                                                  .cwd = json_str(c->doc, "workingDir", options->work_dir),
                                                  .sandbox = &launch->sandbox,
+                                                 .memory_bytes = memory_limit(c->doc),
                                                  .probe = strv_argv(&probe)},
                         &events, err);
     return c->running != NULL;

@@ -16,6 +16,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "local/node/memory_group.h"
 #include "local/node/sandbox.h"
 
 #define LOOK_MS 5
@@ -24,6 +25,7 @@ struct supervisor {
     const struct container_spec *spec;
     int socket, out, err;
     int children; /* signalfd */
+    struct memory_group memory;
     pid_t command, probe;
     bool is_over, is_killed;
     int status;
@@ -45,7 +47,9 @@ static void report(const struct supervisor *s, char what, int status)
 _Noreturn static void fail(const struct supervisor *s, const char *why)
 {
     AUTO(mem) char *message = mem_printf("%c%s", REPORT_FAILED, why);
+    struct memory_group memory = s->memory;
 
+    (void)memory_group_remove(&memory);
     send_bytes(s, message, strlen(message));
     _exit(1);
 }
@@ -77,6 +81,7 @@ _Noreturn static void become(const struct supervisor *s, char *const *argv, int 
     forget_signals();
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    memory_group_join(&s->memory);
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(out < 0 ? null : out, STDOUT_FILENO);
     (void)dup2(err < 0 ? null : err, STDERR_FILENO);
@@ -267,7 +272,7 @@ static void close_others(const struct supervisor *s)
 
 void supervisor_run(const struct container_spec *spec, int socket, int out, int err)
 {
-    struct supervisor s = {.spec = spec, .socket = socket, .out = out, .err = err};
+    struct supervisor s = {.spec = spec, .socket = socket, .out = out, .err = err, .memory.processes = -1};
     struct err why = {0};
     struct failure failure;
 
@@ -278,6 +283,8 @@ void supervisor_run(const struct container_spec *spec, int socket, int out, int 
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     close_others(&s);
     watch_children(&s);
+    if (spec->memory_bytes)
+        memory_group_make(&s.memory, spec->memory_bytes); /* before the sandbox hides where it is */
     if (spec->sandbox && !sandbox_enter(spec->sandbox, &why))
         fail(&s, why.msg);
     s.command = start(&s, spec->argv, s.out, s.err, &failure);
@@ -290,6 +297,6 @@ void supervisor_run(const struct container_spec *spec, int socket, int out, int 
     close(s.out);
     close(s.err);
     serve(&s);
-    report(&s, REPORT_ENDED, s.status);
+    report(&s, memory_group_remove(&s.memory) ? REPORT_OOM_KILLED : REPORT_ENDED, s.status);
     _exit(0);
 }

@@ -6,9 +6,10 @@
 
 enum supervisor_order { ORDER_TERMINATE = 'T', ORDER_KILL = 'K', ORDER_PROBE = 'P' };
 enum supervisor_report {
-    REPORT_PROBED = 'p', /* int: exit status */
-    REPORT_ENDED = 'e',  /* int: exit status */
-    REPORT_FAILED = 'f', /* the rest is text: why the command could not be started */
+    REPORT_PROBED = 'p',     /* int: exit status */
+    REPORT_ENDED = 'e',      /* int: exit status */
+    REPORT_OOM_KILLED = 'o', /* the same; the kernel has killed a process, as memory had reached its limit */
+    REPORT_FAILED = 'f',     /* the rest is text: why the command could not be started */
 };
 
 /* Runs in a new process, and does not return. */
