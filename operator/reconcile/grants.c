@@ -418,7 +418,7 @@ static void add_claim(const struct reconciler *r, struct job_cache *cache, struc
                          .arrival = cache->arrival,
                          .size = cache->ipus_per_instance,
                          .bound_s = end_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : end_s - now_s,
-                         .run = run_times_of_waiting(r, cache),
+                         .run = run_times_of_kind(r, &cache->kind),
                          .is_ready = cache->claims.is_ready,
                          .eligible = cache->eligible,
                          .ctx = cache,

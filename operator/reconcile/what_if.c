@@ -3,6 +3,7 @@
 #include "base/core/mem.h"
 #include "operator/reconcile/grants.h"
 #include "operator/reconcile/report/plan_text.h"
+#include "operator/reconcile/state/run_times.h"
 
 #define UID "what-if" /* of no object */
 
@@ -18,6 +19,8 @@ struct what_if *what_if_begin(const struct reconciler *r, const struct what_if_r
     AUTO(mem) char *job = mem_printf("%s/" UID, request->ns);
     AUTO(mem) bool *eligible = grants_find_eligible(r, request->node_selector);
 
+    const struct run_kind kind = run_times_kind(request->ns, request->name, request->image, request->ipus);
+
     what_if->request = (struct what_if_request){.ipus = request->ipus,
                                                 .instances = request->instances,
                                                 .priority = request->priority,
@@ -32,6 +35,7 @@ struct what_if *what_if_begin(const struct reconciler *r, const struct what_if_r
                                                       .arrival = UINT64_MAX,
                                                       .size = request->ipus,
                                                       .bound_s = request->bound_s,
+                                                      .run = run_times_of_kind(r, &kind),
                                                       .is_ready = true,
                                                       .eligible = eligible});
     return what_if;

@@ -20,13 +20,19 @@ static struct compressed_text *pack_json(const cJSON *node, uint64_t *ret_hash)
     return compressed_text_new(slice_of(text));
 }
 
+uint64_t job_image(const cJSON *template)
+{
+    const cJSON *containers = json_at(template, "spec/containers");
+
+    return str_hash(json_str(containers ? containers->child : NULL, "image", ""));
+}
+
 /* The templates as received, and the hashes that identify them. */
 static void read_templates(struct job *job, const cJSON *spec)
 {
     const cJSON *workers = json_at(spec, "workers/template"), *launcher = json_at(spec, "launcher");
-    const cJSON *containers = json_at(workers, "spec/containers");
 
-    job->image = str_hash(json_str(containers ? containers->child : NULL, "image", ""));
+    job->image = job_image(workers);
     job->overrides_restart_policy = !str_eq(json_str(workers, "spec/restartPolicy", "Never"), "Never");
     job->template_text = pack_json(workers, &job->revision);
     if (job->spec.has_launcher)

@@ -80,7 +80,7 @@ struct job {
     char *key;                             /* "namespace/name" */
     uint64_t revision;                     /* hash of the template; never 0 */
     uint64_t launcher_revision;            /* hash of spec.launcher; 0 without one */
-    uint64_t image;                        /* hash of the image of the template's first container */
+    uint64_t image;                        /* of the template; see job_image */
     struct compressed_text *template_text; /* spec.workers.template; {} when absent */
     struct compressed_text *launcher_text; /* spec.launcher; NULL without one */
     bool overrides_restart_policy;         /* the template has its own restart policy, which is not Never */
@@ -102,6 +102,7 @@ static inline void job_auto(struct job **job)
 }
 
 /* As received from the API server; owned by the caller. Fails for the launcher of a job without one. */
+uint64_t job_image(const cJSON *template); /* hash of the image of its first container */
 MUST_USE cJSON *job_template(const struct job *job, struct err *err);
 MUST_USE cJSON *job_launcher(const struct job *job, struct err *err);
 MUST_USE cJSON *job_status(const struct job *job, struct err *err);

@@ -56,6 +56,8 @@ static void read_job(const cJSON *body, struct what_if_request *ret, struct strv
         field_invalid(problems, "spec/jobInstances", field_at(body, "spec/jobInstances"),
                       "must be at least 1: a job without instances does not wait");
     ret->ns = read_namespace(body, "metadata/namespace", problems);
+    ret->name = mem_strdup(json_str(body, "metadata/name", json_str(body, "metadata/generateName", "")));
+    ret->image = job_image(json_at(body, "spec/workers/template"));
     ret->ipus = spec.ipus_per_instance;
     ret->instances = spec.instances;
     ret->priority = read_priority(body, TEMPLATE "/priority", problems);
@@ -129,6 +131,7 @@ static void read_size(const cJSON *body, struct what_if_request *ret, struct str
     ret->bound_s = bound_of(&(struct job_spec){.active_deadline_s = read_span(body, problems)}, POD_GRACE_S);
     ret->priority = read_priority(body, "priority", problems);
     ret->ns = read_namespace(body, "namespace", problems);
+    ret->name = mem_strdup("");
 }
 
 bool what_if_request_read(struct slice body, struct what_if_request *ret, struct strv *problems)
@@ -151,6 +154,7 @@ bool what_if_request_read(struct slice body, struct what_if_request *ret, struct
 void what_if_request_release(struct what_if_request *request)
 {
     mem_free(request->ns);
+    mem_free(request->name);
     cJSON_Delete(request->node_selector);
     *request = (struct what_if_request){0};
 }

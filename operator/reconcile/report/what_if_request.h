@@ -12,6 +12,8 @@
 
 struct what_if_request {
     char *ns;
+    char *name;               /* "": none */
+    uint64_t image;           /* as of a job */
     uint32_t ipus, instances; /* IPUs of each instance */
     int32_t priority;
     int64_t bound_s;      /* releases its IPUs so long after the start; FORECAST_UNKNOWN: no bound */

@@ -16,9 +16,9 @@ static int64_t elapsed_s(const struct reconciler *r, const struct job_cache *cac
         (struct run_time){.loop_ms = loop_now_ms(r->loop), .unix_s = loop_unix_micros() / 1000000});
 }
 
-struct forecast_quantiles run_times_of_waiting(const struct reconciler *r, const struct job_cache *cache)
+struct forecast_quantiles run_times_of_kind(const struct reconciler *r, const struct run_kind *kind)
 {
-    return history_run(r->history, &cache->kind, loop_now_ms(r->loop) / 1000);
+    return history_run(r->history, kind, loop_now_ms(r->loop) / 1000);
 }
 
 struct forecast_quantiles run_times_of_running(const struct reconciler *r, const struct record *record)
@@ -32,12 +32,17 @@ struct forecast_quantiles run_times_of_running(const struct reconciler *r, const
                         loop_now_ms(r->loop) / 1000);
 }
 
+struct run_kind run_times_kind(const char *ns, const char *name, uint64_t image, uint32_t size)
+{
+    char text[17];
+
+    (void)snprintf(text, sizeof text, "%llx", (unsigned long long)image);
+    return run_kind_of(ns, name, text, size);
+}
+
 void run_times_note_job(struct job_cache *cache, const struct job *job)
 {
-    char image[17];
-
-    (void)snprintf(image, sizeof image, "%llx", (unsigned long long)job->image);
-    cache->kind = run_kind_of(job->ns, job->name, image, job->spec.ipus_per_instance);
+    cache->kind = run_times_kind(job->ns, job->name, job->image, job->spec.ipus_per_instance);
 }
 
 /* A job that this process has not reconciled has no kind. */

@@ -4,8 +4,10 @@
 #include "operator/forecast/forecast.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
-/* For struct forecast_claim.run: the waiting instances of the job of this cache. */
-struct forecast_quantiles run_times_of_waiting(const struct reconciler *r, const struct job_cache *cache);
+/* What runs of a job with that name and image are compared with: see run_kind_of. */
+struct run_kind run_times_kind(const char *ns, const char *name, uint64_t image, uint32_t size);
+/* For struct forecast_claim.run. */
+struct forecast_quantiles run_times_of_kind(const struct reconciler *r, const struct run_kind *kind);
 /* For struct forecast_running.left: the partition of this record. */
 struct forecast_quantiles run_times_of_running(const struct reconciler *r, const struct record *record);
 

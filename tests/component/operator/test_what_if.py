@@ -5,6 +5,7 @@ import json
 
 from test_metrics import SecureMetrics, account, make_reader, own_address, samples_of, status_of
 from waiting import until
+from world import OPERATOR_NS
 
 BODY_MAX = 64 * 1024
 
@@ -47,6 +48,15 @@ def test_a_job_that_is_not_there(world, vipu):
     for said in (short, long, urgent, several, same):
         assert "first" not in json.dumps(said).replace("first job that", "") and "head" not in json.dumps(said)
     assert vipu.partitions() == partitions and [item["job"] for item in json.loads(operator.ask("/queue")[1])["queue"]] == [f"{world.ns}/head"]
+
+
+def test_run_times_of_the_past_count(world, vipu):
+    history = "ipu-operator-what-if"
+    world.api.create("configmaps", OPERATOR_NS, {"metadata": {"name": history}, "data": {"runs": "3600 64 1 2 3\n" * 20}})
+    operator = world.start_operator(vipu.address, "--history", history)
+    two = answer(operator, {"ipus": 64, "instances": 2})
+    world.api.delete("configmaps", OPERATOR_NS, history)
+    assert (two["instancesNow"], two["start"], two["basis"]) == (1, "Later", "History"), "the second one follows the first"
 
 
 def test_mistakes_are_told_at_once(world, vipu):

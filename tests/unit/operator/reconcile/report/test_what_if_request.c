@@ -14,6 +14,7 @@ TEST(a_size_with_defaults)
     CHECK_INT_EQ(request.priority, 0);
     CHECK(request.bound_s == FORECAST_UNKNOWN && !request.node_selector);
     CHECK_STR_EQ(request.ns, "default");
+    CHECK_STR_EQ(request.name, "");
 }
 
 TEST(spans)
@@ -91,6 +92,8 @@ TEST(a_job)
     CHECK_INT_EQ(request.instances, 2);
     CHECK_INT_EQ(request.priority, 7);
     CHECK_STR_EQ(request.ns, "team");
+    CHECK_STR_EQ(request.name, "a");
+    CHECK(request.image == str_hash("a"));
     CHECK_STR_EQ(json_str(request.node_selector, "pod", ""), "a");
     CHECK_INT_EQ(request.bound_s, limited.bound_s - 25); /* by the grace period */
 }

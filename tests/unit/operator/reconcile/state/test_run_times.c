@@ -54,13 +54,13 @@ TEST_F(known, k, a_run_counts_for_later_jobs_of_its_kind)
                other = {.ns = ns, .name = "digits-8", .image = 4712, .spec = {.ipus_per_instance = 4}};
     struct job_cache *cache = job_cache_get(&k->r, "team/digits-8", "other-uid");
 
-    CHECK_INT_EQ(run_times_of_waiting(&k->r, k->cache).p90, 0);
+    CHECK_INT_EQ(run_times_of_kind(&k->r, &k->cache->kind).p90, 0);
     created(k, 30);
     run_times_note_record(&k->r, k->cache, &k->record, NULL);
     CHECK_INT_EQ(k->r.history->runs.runs[0].seconds, 30);
     run_times_note_job(cache, &later);
     CHECK_INT_EQ(cache->kind.hashes[0], k->cache->kind.hashes[0]);
-    CHECK_INT_EQ(run_times_of_waiting(&k->r, cache).p90, 30);
+    CHECK_INT_EQ(run_times_of_kind(&k->r, &cache->kind).p90, 30);
     run_times_note_job(cache, &other);
     CHECK(cache->kind.hashes[0] != k->cache->kind.hashes[0]);
     CHECK_INT_EQ(cache->kind.hashes[1], k->cache->kind.hashes[1]);
