@@ -1,6 +1,7 @@
 #include "operator/reconcile/decide/model/job_forecast.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/text/timefmt.h"
 
@@ -74,9 +75,9 @@ static void put_block(cJSON *object, const struct job_forecast *forecast)
     }
 }
 
-void job_forecast_put(cJSON *status, const cJSON *before, const struct job_forecast *forecast, int64_t now_s)
+cJSON *job_forecast_print(const cJSON *before, const struct job_forecast *forecast, int64_t now_s)
 {
-    cJSON *object = json_put_object(status, "forecast");
+    cJSON *object = json_object();
 
     json_put_i64(object, "position", forecast->position);
     json_put_str(object, "basis", forecast->basis);
@@ -88,4 +89,48 @@ void job_forecast_put(cJSON *status, const cJSON *before, const struct job_forec
     json_put_str(object, "asOf", json_str(before, "forecast/asOf", NULL));
     if (!json_equal(object, json_at(before, "forecast")))
         put_time(object, "asOf", now_s);
+    return object;
+}
+
+/* ---- in words ---- */
+
+/* Where its parts begin. */
+enum { DATE_LEN = 10, CLOCK = 11, CLOCK_LEN = 5 };
+
+/* Of a forecast that somebody has edited, it is not known. */
+static bool read_time(const cJSON *forecast, const char *key, char ret[TIMEFMT_RFC3339_SIZE])
+{
+    int64_t at_s;
+
+    if (!timefmt_parse_rfc3339(json_str(forecast, key, ""), &at_s))
+        return false;
+    timefmt_rfc3339(at_s, ret);
+    return true;
+}
+
+static void add_time(struct str *text, const char *word, const char *at, bool has_date)
+{
+    str_addf(text, " %s ", word);
+    if (has_date)
+        str_addf(text, "%.*s ", DATE_LEN, at);
+    str_addf(text, "%.*s", CLOCK_LEN, at + CLOCK);
+}
+
+char *job_forecast_describe(const cJSON *forecast, int64_t now_s)
+{
+    char earliest[TIMEFMT_RFC3339_SIZE], latest[TIMEFMT_RFC3339_SIZE], now[TIMEFMT_RFC3339_SIZE];
+    bool has_latest = read_time(forecast, "latest", latest), has_date, is_exact;
+    struct str text = {0};
+
+    if (!read_time(forecast, "earliest", earliest))
+        return NULL;
+    timefmt_rfc3339(now_s, now);
+    is_exact = has_latest && str_eq(earliest, latest);
+    has_date = strncmp(earliest, now, DATE_LEN) != 0 || (has_latest && strncmp(latest, now, DATE_LEN) != 0);
+    str_adds(&text, "expected to start");
+    add_time(&text, is_exact ? "at" : has_latest ? "between" : "after", earliest, has_date);
+    if (has_latest && !is_exact)
+        add_time(&text, "and", latest, has_date);
+    str_adds(&text, " UTC");
+    return str_take(&text);
 }

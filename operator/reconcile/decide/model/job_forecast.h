@@ -24,5 +24,8 @@ struct job_forecast_place {
 
 /* What was expected at that time, without the block. False: nothing is told of it. */
 bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, struct job_forecast *ret);
-/* Adds status.forecast: that of `before`, if it says the same. */
-void job_forecast_put(cJSON *status, const cJSON *before, const struct job_forecast *forecast, int64_t now_s);
+/* As status.forecast: that of `before`, a status, if it says the same. Owned by the caller. */
+cJSON *job_forecast_print(const cJSON *before, const struct job_forecast *forecast, int64_t now_s);
+/* "expected to start between 16:40 and 18:10 UTC", with dates if one of them is not today's, of a
+ * status.forecast. Owned by the caller; NULL: it has no times, or there is none. */
+char *job_forecast_describe(const cJSON *forecast, int64_t now_s);

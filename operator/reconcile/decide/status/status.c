@@ -131,16 +131,16 @@ static void put_queue(cJSON *status, const struct job_verdict *v, const struct j
         json_push_str(blockers, wait->blockers.items[i]);
 }
 
-/* Until something is known of it, that of before stays: a new leader has no plan yet. */
-static void put_forecast(cJSON *status, const cJSON *before, const struct job_verdict *v,
-                         const struct job_view *view)
+/* Until something is known of it, that of before stays: a new leader has no plan yet. NULL: none. */
+static cJSON *print_forecast(const cJSON *before, const struct job_verdict *v, const struct job_view *view)
 {
+    const cJSON *known = json_at(before, "forecast");
+
     if (!v->wait || verdict_has_ended(v))
-        return;
+        return NULL;
     if (view->forecast)
-        job_forecast_put(status, before, view->forecast, view->now_unix_s);
-    else if (!view->is_far_behind && json_at(before, "forecast"))
-        json_put_take(status, "forecast", json_dup(json_at(before, "forecast")));
+        return job_forecast_print(before, view->forecast, view->now_unix_s);
+    return view->is_far_behind || !known ? NULL : json_dup(known);
 }
 
 static void put_set(cJSON *status, const char *key, const struct indexset *set)
@@ -242,7 +242,7 @@ static void keep_progress(cJSON *status, const cJSON *before)
 }
 
 static cJSON *build(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
-                    const struct plan *plan)
+                    const cJSON *forecast, const struct plan *plan)
 {
     const struct job *job = view->job;
     cJSON *status = json_object(), *workers;
@@ -267,7 +267,8 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_set(status, "completedInstances", &v->done);
     put_set(status, "failedInstances", &v->broken);
     put_queue(status, v, view);
-    put_forecast(status, before, v, view);
+    if (forecast)
+        json_put_take(status, "forecast", json_dup(forecast));
     put_failures(status, before, v);
     put_start_failure(status, before, v, view);
     conditions_put(status, before, v, view);
@@ -388,9 +389,9 @@ static bool must_batch(const struct job_view *view, const cJSON *before, enum di
 }
 
 static void decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
-                   struct plan *plan)
+                   const cJSON *forecast, struct plan *plan)
 {
-    cJSON *after = build(view, before, v, plan);
+    cJSON *after = build(view, before, v, forecast, plan);
     enum difference difference = compare(before, after);
 
     if (difference == SAME || must_batch(view, before, difference, plan)) {
@@ -402,12 +403,23 @@ static void decide(const struct job_view *view, const cJSON *before, const struc
     plan_add(plan, OP_STATUS)->body = after;
 }
 
+/* The message, and when a job that waits in the queue is expected to start. */
+static char *describe(const struct job_verdict *v, const cJSON *forecast, int64_t now_s)
+{
+    bool is_queued = v->wait && str_eq(v->reason, v->wait->reason);
+    AUTO(mem) char *start = is_queued ? job_forecast_describe(forecast, now_s) : NULL;
+    AUTO(mem) char *text = start ? mem_printf("%s; %s", v->message, start) : mem_strdup(v->message);
+
+    return readable_message(text);
+}
+
 void status_decide(const struct job_view *view, const cJSON *before, const struct job_verdict *v,
                    struct plan *plan)
 {
-    AUTO(mem) char *message = readable_message(v->message);
+    AUTO(json) cJSON *forecast = print_forecast(before, v, view);
+    AUTO(mem) char *message = describe(v, forecast, view->now_unix_s);
     struct job_verdict with_message = *v;
 
     with_message.message = message;
-    decide(view, before, &with_message, plan);
+    decide(view, before, &with_message, forecast, plan);
 }

@@ -69,7 +69,7 @@ TEST(nobody_knows_when)
 
     verdict.basis = FORECAST_OPEN;
     CHECK(job_forecast_round(&verdict, NOW_S, &forecast));
-    job_forecast_put(status, NULL, &forecast, NOW_S);
+    json_put_take(status, "forecast", job_forecast_print(NULL, &forecast, NOW_S));
     check_forecast(status, "{\"position\":3,\"basis\":\"Open\",\"asOf\":\"2026-09-21T14:13:20Z\"}");
 }
 
@@ -95,7 +95,7 @@ TEST(what_says_the_same_is_as_of_the_time_it_was_told)
     forecast.controller = "pod64:8090";
     forecast.places = &place;
     forecast.place_count = 1;
-    job_forecast_put(first, NULL, &forecast, NOW_S);
+    json_put_take(first, "forecast", job_forecast_print(NULL, &forecast, NOW_S));
     check_forecast(first, "{\"position\":3,\"basis\":\"History\",\"earliest\":\"2026-09-21T14:23:00Z\","
                           "\"expected\":\"2026-09-21T14:33:00Z\",\"latest\":\"2026-09-21T14:44:00Z\","
                           "\"reservedBlock\":{\"controller\":\"pod64:8090\",\"places\":[{\"domain\":\"ild1\","
@@ -104,9 +104,9 @@ TEST(what_says_the_same_is_as_of_the_time_it_was_told)
     forecast.controller = "pod64:8090";
     forecast.places = &place;
     forecast.place_count = 1;
-    job_forecast_put(second, first, &forecast, NOW_S + 30);
+    json_put_take(second, "forecast", job_forecast_print(first, &forecast, NOW_S + 30));
     CHECK(json_equal(json_at(second, "forecast"), json_at(first, "forecast")));
     forecast.position = 2;
-    job_forecast_put(second, first, &forecast, NOW_S + 30);
+    json_put_take(second, "forecast", job_forecast_print(first, &forecast, NOW_S + 30));
     CHECK_STR_EQ(json_str(second, "forecast/asOf", NULL), "2026-09-21T14:13:50Z");
 }

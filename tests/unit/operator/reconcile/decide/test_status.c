@@ -712,6 +712,8 @@ TEST(the_first_forecast_is_reported_at_once_and_another_once_a_minute)
     s.view.forecast = &forecast;
     decide(&s, &v);
     CHECK_STR_EQ(json_str(written(&s), "forecast/expected", NULL), "2026-09-21T14:23:20Z");
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", NULL),
+                 "Waiting for 4 IPUs; expected to start at 14:23 UTC");
     keep(&s);
     pass_s(&s, 20);
     decide(&s, &v); /* time alone changes nothing */
@@ -724,6 +726,8 @@ TEST(the_first_forecast_is_reported_at_once_and_another_once_a_minute)
     pass_s(&s, 40);
     decide(&s, &v);
     CHECK_STR_EQ(json_str(written(&s), "forecast/expected", NULL), "2026-09-21T14:33:20Z");
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", NULL),
+                 "Waiting for 4 IPUs; expected to start at 14:33 UTC");
     CHECK(!find(&s.plan, OP_EVENT));
 }
 
@@ -745,6 +749,48 @@ TEST(a_new_leader_keeps_the_forecast_until_it_has_its_own)
     s.view.is_far_behind = true;
     decide_late(&s, &v);
     CHECK(cJSON_IsNull(json_at(written(&s), "forecast")));
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", NULL), "Waiting for 4 IPUs");
+}
+
+TEST(the_message_says_between_which_times_it_starts)
+{
+    static const struct {
+        const char *earliest, *latest, *text;
+    } rows[] = {
+        {"2026-09-21T16:40:00Z", "2026-09-21T18:10:00Z", "expected to start between 16:40 and 18:10 UTC"},
+        {"2026-09-21T23:40:00Z", "2026-09-22T01:10:00Z",
+         "expected to start between 2026-09-21 23:40 and 2026-09-22 01:10 UTC"},
+        {"2026-09-22T01:00:00Z", "2026-09-22T01:00:00Z", "expected to start at 2026-09-22 01:00 UTC"},
+        {"2026-09-21T16:40:00Z", "open", "expected to start after 16:40 UTC"},
+        {"soon", "2026-09-21T16:40:00Z", NULL}, /* somebody has edited it */
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO(json) cJSON *forecast = json_object();
+        AUTO(mem) char *text = NULL;
+
+        json_put_str(forecast, "earliest", rows[i].earliest);
+        json_put_str(forecast, "latest", rows[i].latest);
+        text = job_forecast_describe(forecast, NOW_S);
+        if (rows[i].text)
+            CHECK_STR_EQ(text, rows[i].text);
+        else
+            CHECK(!text);
+    }
+    CHECK(!job_forecast_describe(NULL, NOW_S));
+}
+
+TEST(who_runs_in_part_tells_no_start)
+{
+    struct job_verdict v = verdict(JOB_RUNNING, "PodWaiting", "Pod a is waiting");
+    struct job_forecast forecast = in_minutes(10);
+    AUTO(setting) struct setting s;
+
+    v.wait = &waits;
+    setting_told(&s, &v);
+    s.view.forecast = &forecast;
+    decide(&s, &v);
+    CHECK_STR_EQ(json_str(written(&s), "lastMessage", NULL), "Pod a is waiting");
 }
 
 TEST(who_waits_no_more_has_no_forecast)
