@@ -11,6 +11,7 @@ static const struct {
     {"Bounds", "its IPUs are reserved, and deadlines say when they are free"},
     {"History", "run times of earlier jobs"},
     {"Order", "a coarse estimate, because many jobs are ahead"},
+    {"Counted", "the number of free IPUs: the V-IPU controller chooses which IPUs a partition gets"},
     {"Open", "the run time of a job ahead is not known"},
 };
 

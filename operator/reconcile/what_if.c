@@ -10,6 +10,7 @@
 struct what_if {
     struct claims_plan *plan;
     struct strv controllers; /* names, as numbered in the plan */
+    uint64_t choosing;       /* bit per controller that chooses the IPUs of partitions */
     struct what_if_request request;
 };
 
@@ -25,8 +26,13 @@ struct what_if *what_if_begin(const struct reconciler *r, const struct what_if_r
                                                 .instances = request->instances,
                                                 .priority = request->priority,
                                                 .bound_s = request->bound_s};
-    for (size_t i = 0; i < pool_count(r->pool); i++)
-        strv_push(&what_if->controllers, pool_controller(r->pool, i)->config->name);
+    for (size_t i = 0; i < pool_count(r->pool); i++) {
+        const struct pool_controller *controller = pool_controller(r->pool, i);
+
+        strv_push(&what_if->controllers, controller->config->name);
+        if (i < FORECAST_CONTROLLERS && controller->chooses)
+            what_if->choosing |= (uint64_t)1 << i;
+    }
     what_if->plan = grants_what_if(r, &(struct claim){.job = job,
                                                       .uid = UID,
                                                       .count = request->instances,
@@ -86,6 +92,12 @@ static const struct forecast_block *block_of(const struct forecast_plan *plan, u
     return NULL;
 }
 
+static bool is_counted(const struct what_if *what_if, uint32_t controller)
+{
+    return controller != FORECAST_NONE &&
+           (what_if->choosing >> controller & 1 || !what_if->plan->input.controllers[controller].is_placed);
+}
+
 cJSON *what_if_print(const struct what_if *what_if)
 {
     const struct forecast_plan *plan = forecast_plan_of(what_if->plan->forecast);
@@ -100,7 +112,7 @@ cJSON *what_if_print(const struct what_if *what_if)
     json_put_i64(out, "priority", what_if->request.priority);
     json_put_str(out, "start", start_name(verdict));
     json_put_i64(out, "instancesNow", verdict->started);
-    plan_put_verdict(out, verdict);
+    plan_put_verdict(out, verdict, is_counted(what_if, verdict->controller));
     json_put_str(out, "message", why(verdict->cause));
     if (verdict->controller != FORECAST_NONE)
         json_put_str(out, "controller", what_if->controllers.items[verdict->controller]);

@@ -62,6 +62,7 @@ void controller_report_read(const struct reconciler *r, size_t index, struct con
         .is_known = c->is_known,
         .trouble = c->trouble,
         .is_rejected = c->trouble_kind == ERR_DENIED,
+        .chooses = c->chooses,
         .listed_unix_s = c->listed_unix_s,
         .version = c->version,
         .cordon = &c->cordon,

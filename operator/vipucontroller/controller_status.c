@@ -91,11 +91,31 @@ static struct condition healthy(const struct controller_facts *facts, struct str
     return (struct condition){"Healthy", "False", "PartitionsFailed", str_text(text)};
 }
 
+/* Of a controller that does not, the queue has strict order. */
+static struct condition honors_places(const struct controller_facts *facts)
+{
+    if (facts->chooses)
+        return (struct condition){"HonorsPlaces", "False", "ChoosesIPUs",
+                                  "The V-IPU controller chooses the IPUs of partitions by itself, so its "
+                                  "queue has strict order and expected starts are a guess"};
+    if (!facts->is_known)
+        return (struct condition){"HonorsPlaces", "Unknown", "NoAnswer",
+                                  "The V-IPU controller does not list its partitions"};
+    if (!facts->pool->placed)
+        return (struct condition){"HonorsPlaces", "False", "PlacesNotReported",
+                                  "The V-IPU controller does not report which IPUs partitions have, so its "
+                                  "queue has strict order and expected starts are a guess"};
+    return (struct condition){"HonorsPlaces", "True", "HonorsPlaces",
+                              "Partitions get the IPUs that the operator lists, as far as the V-IPU "
+                              "controller has shown"};
+}
+
 static void put_conditions(cJSON *status, const struct controller_facts *facts,
                            const struct controller_publication *how, const cJSON *before, int64_t now_unix_s)
 {
     AUTO(str) struct str text = {0};
-    const struct condition rows[] = {reachable(facts, how), configured(facts), healthy(facts, &text)};
+    const struct condition rows[] = {reachable(facts, how), configured(facts), healthy(facts, &text),
+                                     honors_places(facts)};
     cJSON *conditions = json_put_array(status, "conditions");
     char now[TIMEFMT_RFC3339_SIZE];
 

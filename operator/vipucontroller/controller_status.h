@@ -31,6 +31,7 @@ struct controller_facts {
     bool is_known;       /* its partitions and IPUs are known, and recent enough */
     const char *trouble; /* why not, or NULL */
     bool is_rejected;    /* it answers, but not this client */
+    bool chooses;        /* it does not honour places, as far as it has shown */
     int64_t listed_unix_s;
     const char *version; /* NULL: it has not told */
     const struct cordon *cordon;

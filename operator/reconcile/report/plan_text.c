@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/text/timefmt.h"
+#include "operator/reconcile/decide/model/job_forecast.h"
 
 const char *plan_cause_name(enum forecast_cause cause)
 {
@@ -49,10 +50,12 @@ void plan_push_block(cJSON *blocks, const struct forecast_block *block)
     json_put_strf(item, "ipus", "%" PRIx64, block->ipus);
 }
 
-void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict)
+void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict, bool is_counted)
 {
+    bool is_guess = is_counted && verdict->basis != FORECAST_OPEN && verdict->basis != FORECAST_BY_NOW;
+
     json_put_str(out, "cause", plan_cause_name(verdict->cause));
-    json_put_str(out, "basis", plan_basis_name(verdict->basis));
+    json_put_str(out, "basis", is_guess ? JOB_FORECAST_COUNTED : plan_basis_name(verdict->basis));
     plan_put_time(out, "earliest", verdict->p10_s);
     plan_put_time(out, "expected", verdict->p50_s);
     plan_put_time(out, "latest", verdict->p90_s);

@@ -11,4 +11,5 @@ void plan_put_time(cJSON *out, const char *key, int64_t time_s);
 /* {"domain", "domains", "ipus"}: a mask in hexadecimal, of each of the domains. */
 void plan_push_block(cJSON *blocks, const struct forecast_block *block);
 /* "cause", "basis", "earliest", "expected", "latest" */
-void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict);
+/* `is_counted` as for job_forecast_round. */
+void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict, bool is_counted);

@@ -7,6 +7,7 @@
 #include "base/text/timefmt.h"
 #include "operator/reconcile/report/plan_text.h"
 #include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/told_forecast.h"
 
 enum { INSTANCE = PAGE_RANKS - 1 };
 
@@ -124,7 +125,7 @@ static cJSON *print_waiting(const struct reconciler *r, const struct job_cache *
     if (wait->position)
         json_put_i64(out, "position", wait->position);
     if (expected)
-        plan_put_verdict(out, expected);
+        plan_put_verdict(out, expected, told_forecast_is_counted(r, expected));
     if (kept)
         put_reservation(out, r, kept);
     return out;

@@ -13,6 +13,14 @@ static int64_t planned_s(const struct reconciler *r)
     return r->queue_plan.told->input.now_s;
 }
 
+bool told_forecast_is_counted(const struct reconciler *r, const struct forecast_verdict *expected)
+{
+    uint32_t controller = expected->controller;
+
+    return controller != FORECAST_NONE && (!r->queue_plan.told->input.controllers[controller].is_placed ||
+                                           pool_controller(r->pool, controller)->chooses);
+}
+
 /* ---- changes ---- */
 
 static uint64_t mixed(uint64_t hash, uint64_t value)
@@ -42,7 +50,7 @@ static void tell(struct reconciler *r, struct job_cache *cache)
         cache->has_band = true;
         cache->band = *expected;
     }
-    if (job_forecast_round(expected, planned_s(r), &forecast))
+    if (job_forecast_round(expected, planned_s(r), told_forecast_is_counted(r, expected), &forecast))
         hash = hash_of(&forecast, queue_plan_keeps(&r->queue_plan, cache->uid));
     if (hash == cache->told_hash)
         return;
@@ -108,7 +116,8 @@ void told_forecast_view(const struct reconciler *r, const struct job_cache *cach
 
     if (!expected)
         return;
-    view->is_far_behind = !job_forecast_round(expected, planned_s(r), ret);
+    view->is_far_behind =
+        !job_forecast_round(expected, planned_s(r), told_forecast_is_counted(r, expected), ret);
     if (view->is_far_behind)
         return;
     kept = queue_plan_keeps(&r->queue_plan, cache->uid);

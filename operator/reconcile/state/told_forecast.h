@@ -7,6 +7,9 @@
 /* For queue_plan.tell; ctx is the reconciler. A job that comes meanwhile may be left out: it is in the next
  * plan. */
 bool told_forecast_tell(void *ctx, size_t *at);
+/* Of the IPUs that it waits for, only the number counts: their controller chooses which ones a partition
+ * gets. Of the plan that is told. */
+bool told_forecast_is_counted(const struct reconciler *r, const struct forecast_verdict *expected);
 /* An instance of the job of this cache has got IPUs. */
 void told_forecast_note_start(const struct reconciler *r, struct job_cache *cache);
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from kube_api import Rejected
+from quirky_vipu import QuirkyVipu, Traits
 from vipu_side import QUICK
 from waiting import until
 from world import CHART
@@ -36,6 +37,22 @@ def condition(status, kind):
 
 def annotate(world, server, value):
     world.api.patch(PLURAL, None, name_of(server), {"metadata": {"annotations": {CORDON: value}}})
+
+
+def test_a_controller_that_chooses_ipus_says_so_and_so_do_those_who_wait(world):
+    controller = QuirkyVipu(Traits(cluster="cl1", places_last=True, foreign=("somebody-elses",)))
+    world.keep(controller, controller.close)
+    start(world, controller)
+    first = world.job("first", ipusPerJobInstance="16", activeDeadlineSeconds=7200)
+    first.run_pods(1)
+    first.wait("Running")
+    chooses = wait_object(world, name_of(controller), lambda status: condition(status, "HonorsPlaces")["status"] == "False", "it is found out")
+    assert condition(chooses["status"], "HonorsPlaces")["reason"] == "ChoosesIPUs"
+    behind = world.job("behind", ipusPerJobInstance="32")
+    behind.wait("Pending", "InsufficientIPUs")
+    told = until(lambda: (behind.status or {}).get("forecast"), "its start is told", tell=world.tell)
+    assert told["basis"] in ("Counted", "Open")
+    assert told["basis"] == "Open" or "expected to start" in behind.status["lastMessage"]
 
 
 @pytest.fixture

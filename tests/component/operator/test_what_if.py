@@ -22,7 +22,7 @@ def answer(operator, body):
 
 def test_a_job_that_is_not_there(world, vipu):
     operator = world.start_operator(vipu.address)
-    empty = answer(operator, {"ipus": 64})
+    empty = until(lambda: (got := answer(operator, {"ipus": 64})).get("controller") and got, "the V-IPU controller is known", tell=operator.tail)
     assert {key: empty[key] for key in ("start", "cause", "basis", "instancesNow", "controller")} == {
         "start": "Now", "cause": "Starts", "basis": "Now", "instancesNow": 1, "controller": vipu.address}
     assert empty["blocks"] == [{"domain": 0, "domains": 1, "ipus": "f" * 16}]
@@ -54,7 +54,8 @@ def test_run_times_of_the_past_count(world, vipu):
     history = "ipu-operator-what-if"
     world.api.create("configmaps", OPERATOR_NS, {"metadata": {"name": history}, "data": {"runs": "3600 64 1 2 3\n" * 20}})
     operator = world.start_operator(vipu.address, "--history", history)
-    two = answer(operator, {"ipus": 64, "instances": 2})
+    two = until(lambda: (got := answer(operator, {"ipus": 64, "instances": 2})).get("controller") and got, "the V-IPU controller is known",
+                tell=operator.tail)
     world.api.delete("configmaps", OPERATOR_NS, history)
     assert (two["instancesNow"], two["start"], two["basis"]) == (1, "Later", "History"), "the second one follows the first"
 

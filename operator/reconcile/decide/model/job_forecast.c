@@ -36,7 +36,8 @@ static int64_t rounded(int64_t at_s, int64_t now_s, enum rounding rounding)
     return from_s - from_s % step_s;
 }
 
-bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, struct job_forecast *ret)
+bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, bool is_counted,
+                        struct job_forecast *ret)
 {
     bool is_open = expected->basis == FORECAST_OPEN;
 
@@ -45,7 +46,7 @@ bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, 
         return false;
     *ret = (struct job_forecast){
         .position = expected->position,
-        .basis = BASES[expected->basis],
+        .basis = is_counted && !is_open ? JOB_FORECAST_COUNTED : BASES[expected->basis],
         .earliest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p10_s, now_s, DOWN),
         .expected_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p50_s, now_s, NEAREST),
         .latest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p90_s, now_s, UP),

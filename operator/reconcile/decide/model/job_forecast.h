@@ -7,6 +7,9 @@
 /* Jobs behind that are told nothing, so that a long queue does not write with every step. */
 #define JOB_FORECAST_POSITIONS 100
 
+/* The basis if the V-IPU controller chooses the IPUs of partitions. */
+#define JOB_FORECAST_COUNTED "Counted"
+
 struct job_forecast {
     uint32_t position;
     const char *basis;                        /* CamelCase */
@@ -22,8 +25,10 @@ struct job_forecast_place {
     uint64_t ipus;
 };
 
-/* What was expected at that time, without the block. False: nothing is told of it. */
-bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, struct job_forecast *ret);
+/* What was expected at that time, without the block. `is_counted`: of the IPUs that it waits for, only the
+ * number counts. False: nothing is told of it. */
+bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, bool is_counted,
+                        struct job_forecast *ret);
 /* As status.forecast: that of `before`, a status, if it says the same. Owned by the caller. */
 cJSON *job_forecast_print(const cJSON *before, const struct job_forecast *forecast, int64_t now_s);
 /* "expected to start between 16:40 and 18:10 UTC", with dates if one of them is not today's, of a

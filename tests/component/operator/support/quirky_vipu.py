@@ -33,6 +33,8 @@ class Traits:
     first_create_meets: str = ""           # another client creates a partition of that id just before
     foreign: tuple = ()                    # ids of foreign partitions
     total: int = 64
+    cluster: str = ""                      # whose IPUs these are, as partitions tell
+    places_last: bool = False              # a new one is in the last free block, whatever IPUs its request lists
 
 
 @dataclass
@@ -54,7 +56,8 @@ class QuirkyVipu(services.UserServiceServicer, services.VersionServiceServicer):
         self._lock = threading.RLock()
         self._ends = threading.Event()
         for name in traits.foreign:
-            self._parts[name] = Part(pb.PartitionSpec(num_gcds=1, ipus=self._place(1)), pb.PS_ACTIVE, pb.POS_IDLE)
+            self._parts[name] = Part(pb.PartitionSpec(cluster_id=traits.cluster, num_gcds=1, ipus=self._place(1)), pb.PS_ACTIVE,
+                                     pb.POS_IDLE)
         self._server = grpc.server(futures.ThreadPoolExecutor(32), options=options())
         services.add_UserServiceServicer_to_server(self, self._server)
         services.add_VersionServiceServicer_to_server(self, self._server)
@@ -80,12 +83,13 @@ class QuirkyVipu(services.UserServiceServicer, services.VersionServiceServicer):
                 if part.ready is None:
                     del self._parts[name]
 
-    def _place(self, size):
+    def _place(self, size, last=False):
         taken = {ipu.topology_id for part in self._parts.values() for ipu in part.spec.ipus}
         free = [start for start in range(0, self.traits.total, size) if not taken & set(range(start, start + size))]
         if not free:
             return None
-        return [pb.PartitionIpu(topology_id=free[0] + n, routing_id=n) for n in range(size)]
+        start = free[-1 if last else 0]
+        return [pb.PartitionIpu(topology_id=start + n, routing_id=n) for n in range(size)]
 
     def _see(self, method, name):
         self.calls.append((method, name))
@@ -123,9 +127,9 @@ class QuirkyVipu(services.UserServiceServicer, services.VersionServiceServicer):
 
     def _make(self, want):
         first = not self.made
-        ipus = self._place(want.size)
+        ipus = self._place(want.size, last=self.traits.places_last)
         self.made.append(want.id)
-        spec = pb.PartitionSpec(num_gcds=want.num_gcds or 1, num_replicas=want.num_replicas or want.num_gcds or 1,
+        spec = pb.PartitionSpec(cluster_id=self.traits.cluster, num_gcds=want.num_gcds or 1, num_replicas=want.num_replicas or want.num_gcds or 1,
                                 num_ipulink_segments=1, reconfigurable=want.reconfigurable, ipus=ipus)
         fails = self.traits.first_create_fails and first
         outcome = (pb.PS_ERROR, pb.POS_FAILED) if fails else (pb.PS_ACTIVE, pb.POS_IDLE)

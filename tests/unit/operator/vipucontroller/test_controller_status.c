@@ -106,6 +106,18 @@ TEST_F(scene, s, numbers_places_and_health_are_reported)
     CHECK(!json_at(status, "cordon"));
 }
 
+TEST_F(scene, s, a_controller_that_chooses_ipus_says_so)
+{
+    CHECK_STR_EQ(condition(next(s, NOW_S), "HonorsPlaces", "status"), "True");
+    s->facts.chooses = true;
+    CHECK_STR_EQ(condition(next(s, NOW_S), "HonorsPlaces", "status"), "False");
+    CHECK_STR_EQ(condition(s->status, "HonorsPlaces", "reason"), "ChoosesIPUs");
+    s->facts.chooses = s->pool.placed = false;
+    CHECK_STR_EQ(condition(next(s, NOW_S), "HonorsPlaces", "reason"), "PlacesNotReported");
+    s->facts.is_known = false;
+    CHECK_STR_EQ(condition(next(s, NOW_S), "HonorsPlaces", "status"), "Unknown");
+}
+
 TEST_F(scene, s, only_a_short_plain_version_is_shown)
 {
     static const struct {

@@ -34,7 +34,7 @@ TEST(times_are_coarser_the_farther_away_they_are)
             .position = 1, .basis = FORECAST_BY_BOUNDS, .p10_s = at_s, .p50_s = at_s, .p90_s = at_s};
         struct job_forecast forecast;
 
-        CHECK(job_forecast_round(&verdict, NOW_S, &forecast));
+        CHECK(job_forecast_round(&verdict, NOW_S, false, &forecast));
         CHECK_INT_EQ(forecast.earliest_s, from_s / row->step_s * row->step_s);
         CHECK_INT_EQ(forecast.latest_s, (from_s + row->step_s - 1) / row->step_s * row->step_s);
         CHECK_INT_EQ(forecast.expected_s, (from_s + row->step_s / 2) / row->step_s * row->step_s);
@@ -57,7 +57,7 @@ TEST(who_is_far_behind_or_not_in_line_is_told_nothing)
         struct forecast_verdict verdict = {.position = row->position, .basis = row->basis};
         struct job_forecast forecast;
 
-        CHECK_INT_EQ(job_forecast_round(&verdict, NOW_S, &forecast), row->is_told);
+        CHECK_INT_EQ(job_forecast_round(&verdict, NOW_S, false, &forecast), row->is_told);
     }
 }
 
@@ -68,9 +68,22 @@ TEST(nobody_knows_when)
     AUTO(json) cJSON *status = json_object();
 
     verdict.basis = FORECAST_OPEN;
-    CHECK(job_forecast_round(&verdict, NOW_S, &forecast));
+    CHECK(job_forecast_round(&verdict, NOW_S, false, &forecast));
     json_put_take(status, "forecast", job_forecast_print(NULL, &forecast, NOW_S));
     check_forecast(status, "{\"position\":3,\"basis\":\"Open\",\"asOf\":\"2026-09-21T14:13:20Z\"}");
+}
+
+TEST(a_controller_that_chooses_its_ipus_is_no_sure_basis)
+{
+    struct forecast_verdict verdict = soon;
+    struct job_forecast forecast;
+
+    CHECK(job_forecast_round(&verdict, NOW_S, true, &forecast));
+    CHECK_STR_EQ(forecast.basis, "Counted");
+    CHECK(forecast.expected_s != FORECAST_UNKNOWN);
+    verdict.basis = FORECAST_OPEN;
+    CHECK(job_forecast_round(&verdict, NOW_S, true, &forecast));
+    CHECK_STR_EQ(forecast.basis, "Open");
 }
 
 TEST(the_latest_time_alone_may_be_open)
@@ -79,7 +92,7 @@ TEST(the_latest_time_alone_may_be_open)
     struct job_forecast forecast;
 
     verdict.p90_s = FORECAST_UNKNOWN;
-    CHECK(job_forecast_round(&verdict, NOW_S, &forecast));
+    CHECK(job_forecast_round(&verdict, NOW_S, false, &forecast));
     CHECK_INT_EQ(forecast.latest_s, FORECAST_UNKNOWN);
     CHECK(forecast.expected_s != FORECAST_UNKNOWN);
 }
@@ -91,7 +104,7 @@ TEST(what_says_the_same_is_as_of_the_time_it_was_told)
     AUTO(json) cJSON *first = json_object(), *second = json_object();
     struct job_forecast forecast;
 
-    CHECK(job_forecast_round(&soon, NOW_S, &forecast));
+    CHECK(job_forecast_round(&soon, NOW_S, false, &forecast));
     forecast.controller = "pod64:8090";
     forecast.places = &place;
     forecast.place_count = 1;
@@ -100,7 +113,7 @@ TEST(what_says_the_same_is_as_of_the_time_it_was_told)
                           "\"expected\":\"2026-09-21T14:33:00Z\",\"latest\":\"2026-09-21T14:44:00Z\","
                           "\"reservedBlock\":{\"controller\":\"pod64:8090\",\"places\":[{\"domain\":\"ild1\","
                           "\"ipus\":\"00000000ffff0000\"}]},\"asOf\":\"2026-09-21T14:13:20Z\"}");
-    CHECK(job_forecast_round(&soon, NOW_S + 30, &forecast));
+    CHECK(job_forecast_round(&soon, NOW_S + 30, false, &forecast));
     forecast.controller = "pod64:8090";
     forecast.places = &place;
     forecast.place_count = 1;
