@@ -42,17 +42,24 @@ static bool read_rank_of_name(struct slice name, uint32_t *ret)
     return comma && sscanf(comma, ",%9u]", ret) == 1; /* NOLINT(cert-err34-c) */
 }
 
-/* The tag of mpirun: "[1,2]<stderr>:". *ret_text is what follows. */
-static bool read_tag(struct slice line, uint32_t *ret_rank, struct slice *ret_text)
+/* The tag of mpirun: "[1,2]<stderr>:". */
+struct tagged {
+    uint32_t rank;
+    bool is_error;
+    struct slice text; /* what follows the tag */
+};
+
+static bool read_tag(struct slice line, struct tagged *ret)
 {
     const char *end = line.len && line.ptr[0] == '[' ? memchr(line.ptr, '>', line.len) : NULL;
     const char *name_end = end ? memchr(line.ptr, ']', (size_t)(end - line.ptr)) : NULL;
+    const char *stream = name_end ? memmem(name_end, (size_t)(end - name_end), "<std", strlen("<std")) : NULL;
 
-    if (!name_end || !memmem(name_end, (size_t)(end - name_end), "<std", strlen("<std")) ||
-        !read_rank_of_name((struct slice){line.ptr, (size_t)(name_end - line.ptr)}, ret_rank))
+    if (!stream || !read_rank_of_name((struct slice){line.ptr, (size_t)(name_end - line.ptr)}, &ret->rank))
         return false;
+    ret->is_error = str_has_prefix(stream, "<stderr");
     end += strspn(end, ">:");
-    *ret_text = (struct slice){end, line.len - (size_t)(end - line.ptr)};
+    ret->text = (struct slice){end, line.len - (size_t)(end - line.ptr)};
     return true;
 }
 
@@ -96,13 +103,12 @@ static bool read_line(struct slice line, const struct words *says, struct lost_w
  * the log of another run. */
 static bool next_own_line(const char **at, struct slice *ret)
 {
-    struct slice text;
-    uint32_t rank;
+    struct tagged tagged;
 
     while (*at && **at) {
         *ret = (struct slice){*at, strcspn(*at, "\n")};
         *at += ret->len + ((*at)[ret->len] == '\n');
-        if (!read_tag(*ret, &rank, &text))
+        if (!read_tag(*ret, &tagged))
             return true;
     }
     return false;
@@ -275,45 +281,86 @@ static struct slice next_line_up(const char *lines, const char **end)
     return line;
 }
 
-/* The last line with this rank's tag. False: no line has a tag. */
+/* What a program said last, its lines read from the last to the first. The container runtime and mpirun read
+ * its two streams apart, and a buffer is flushed at its exit: what it printed before an exception is often
+ * below it. */
+struct last_words {
+    struct slice line, exception;
+    bool has_traceback; /* the exception is known */
+};
+
+/* "KeyError: 7", "KeyboardInterrupt", "torch.cuda.OutOfMemoryError: no". */
+static bool looks_like_an_exception(struct slice line)
+{
+    size_t name = 0;
+
+    while (name < line.len && (isalnum((unsigned char)line.ptr[name]) || strchr("_.", line.ptr[name])))
+        name++;
+    return name && !isdigit((unsigned char)line.ptr[0]) && (name == line.len || line.ptr[name] == ':');
+}
+
+/* Code is indented by more than the one blank that may follow a tag. */
+static void last_words_read(struct last_words *words, struct slice line, bool is_indented)
+{
+    static const char traceback[] = "Traceback (most recent call last):";
+
+    if (words->has_traceback)
+        return;
+    words->has_traceback =
+        words->exception.len && line.len == strlen(traceback) && !memcmp(line.ptr, traceback, line.len);
+    if (!words->has_traceback && !is_indented && looks_like_an_exception(line))
+        words->exception = line;
+    if (!words->line.len && says_something(line))
+        words->line = line;
+}
+
+static struct slice last_words_line(const struct last_words *words)
+{
+    return words->has_traceback ? words->exception : words->line.len ? words->line : (struct slice){"", 0};
+}
+
+/* The last line with this rank's tag, on standard error if there is one. False: no line has a tag. */
 static bool last_line_of_rank(const char *lines, uint32_t rank, struct slice *ret)
 {
     const char *end = lines + strlen(lines);
+    struct last_words out = {0}, errors = {0};
     bool has_tags = false;
 
     while (end) {
-        struct slice line = next_line_up(lines, &end), text;
-        uint32_t by;
+        struct slice line = next_line_up(lines, &end);
+        struct tagged by;
 
-        if (!read_tag(line, &by, &text))
+        if (!read_tag(line, &by))
             continue;
         has_tags = true;
-        *ret = trimmed(text);
-        if (by == rank && says_something(*ret))
-            return true;
+        if (by.rank == rank)
+            last_words_read(by.is_error ? &errors : &out, trimmed(by.text),
+                            str_has_prefix(by.text.ptr, "  "));
     }
-    *ret = (struct slice){"", 0};
+    *ret = last_words_line(errors.line.len && !(out.has_traceback && !errors.has_traceback) ? &errors : &out);
     return has_tags;
 }
 
 static struct slice last_line_of_none(const char *lines)
 {
     const char *end = lines + strlen(lines);
-    struct slice reported = {"", 0}, text;
+    struct last_words words = {0};
+    struct slice reported = {"", 0};
+    struct tagged by;
     size_t rules = 0;
-    uint32_t by;
 
     while (end) {
         struct slice line = next_line_up(lines, &end);
-        bool says = says_something(line) && !read_tag(line, &by, &text);
 
         rules += is_rule(line);
-        if (says && rules % 2 == 0)
-            return line;
-        if (says && rules == 1)
+        if (read_tag(line, &by))
+            continue;
+        if (rules % 2 == 0)
+            last_words_read(&words, line, line.ptr != (end ? end + 1 : lines));
+        else if (rules == 1 && says_something(line))
             reported = line; /* in the end its first */
     }
-    return translated(reported);
+    return words.line.len ? last_words_line(&words) : translated(reported);
 }
 
 bool log_tail_is_of_mpirun(const char *lines)

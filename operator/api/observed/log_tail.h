@@ -42,9 +42,10 @@ struct missing_program {
 
 bool log_tail_missing_program(const char *lines, struct missing_program *ret);
 
-/* The failed rank's last line, without its tag. If no rank is known to have failed, the last line that no
- * rank has printed; if there is only mpirun's report, the report's first one. Lines have a letter or a digit.
- * Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none, and
- * for the report of a missing program. A report of too few slots is replaced by one that names the field. */
+/* The failed rank's last line, without its tag, of standard error if there is one. If no rank is known to
+ * have failed, the last line that no rank has printed; if there is only mpirun's report, the report's first
+ * one. After a traceback of Python, its exception. Lines have a letter or a digit. Truncated to
+ * LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none, and for the report
+ * of a missing program. A report of too few slots is replaced by one that names the field. */
 #define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

@@ -249,6 +249,11 @@ TEST(the_program_that_mpirun_could_not_start_is_found)
         CHECK(!log_tail_missing_program(none[i], &found));
 }
 
+#define TRACEBACK_OF(exception)                                                                              \
+    "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    x: int = "                \
+    "d[7]\n" exception "\n"
+#define TRACEBACK TRACEBACK_OF("KeyError: 7")
+
 TEST(the_last_line_is_the_last_one_with_text)
 {
     static const struct {
@@ -261,7 +266,22 @@ TEST(the_last_line_is_the_last_one_with_text)
         {"one\n", "one"},
         {"Traceback:\n  File \"a\"\nValueError: no\n\n", "ValueError: no"},
         {"ORTE has ended\n------\n", "ORTE has ended"},
-        /* the failed rank's, never its neighbour's */
+        /* an exception of Python, whatever its other stream has added below */
+        {TRACEBACK "epoch 49\n", "KeyError: 7"},
+        {"epoch 1\n" TRACEBACK "During handling of it, another occurred:\n" TRACEBACK_OF("a.b.Lost"),
+         "a.b.Lost"},
+        {TRACEBACK_OF("RuntimeError: load:\n\tMissing: fc\nNote: see the log"), "RuntimeError: load:"},
+        {"  File \"a.py\", line 1\nKeyError: 7\nepoch 49\n", "epoch 49"}, /* its beginning is cut off */
+        {"Traceback (most recent call last):\n  File \"a.py\"\n7 epochs\n", "7 epochs"},
+        /* the failed rank's, never its neighbour's, and on standard error before standard output */
+        {"[1,3]<stderr>:no data\n[1,3]<stdout>:epoch 7\n" SIGNALLED, "no data"},
+        {"[1,3]<stderr>:warned\n[1,3]<stdout>:Traceback (most recent call last):\n[1,3]<stdout>:    raise "
+         "Lost\n"
+         "[1,3]<stdout>:Lost\n[1,3]<stdout>:over\n" SIGNALLED,
+         "Lost"},
+        {"[1,2]<stderr>:Traceback (most recent call last):\n[1,3]<stderr>:Other: 1\n[1,2]<stderr>:    pass\n"
+         "[1,2]<stderr>:KeyError: 7\n[1,2]<stderr>:Exiting\n" EXITED,
+         "KeyError: 7"},
         {"[1,3]<stderr>:no\n[1,3]<stdout>:\n[1,2]<stdout>:epoch 7\n" SIGNALLED, "no"},
         {"[1,3]<stdout>: epoch 6\n[1,2]<stderr>: ValueError: no\n" NORMAL "[1,0]<stdout>: epoch 7\n" EXITED,
          "ValueError: no"},
