@@ -335,7 +335,7 @@ int main(int argc, char **argv)
         {"daemon", become_daemon, false},
         {"agent-ready", companion, false},
         {"progress", companion, false},
-        {"install", install, false},
+        {"install", install, true},
         {"--help", help, false},
         {"--version", version, false},
     };

@@ -22,6 +22,11 @@ def test_a_workers_agent_begins_with_it_too(call):
     assert ended.stderr.startswith(PRINTED) and ended.returncode == 125, "it has no key, and says so next"
 
 
+def test_the_init_container_prints_it_where_an_image_runs_its_own_entry_point(call, tmp_path):
+    ended = call("install", str(tmp_path), env={"PATH": "/usr/bin:/bin", "IPU_JOB_PREVIOUS_ATTEMPT": REPORT})
+    assert (ended.stderr, ended.returncode) == (PRINTED, 0)
+
+
 def test_what_is_started_later_in_the_pod_prints_none(call):
     ended = call("exec", "--", "true", env={"PATH": "/usr/bin:/bin", "IPU_JOB_PREVIOUS_ATTEMPT": REPORT})
     assert ended.stderr == ""

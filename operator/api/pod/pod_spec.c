@@ -115,17 +115,19 @@ cJSON *pod_spec_worker(const struct job *job, uint32_t instance, uint32_t worker
     return TAKE(pod);
 }
 
-/* As an annotation: in the value of a variable, $(NAME) would be replaced. */
+/* As an annotation: in the value of a variable, $(NAME) would be replaced. Where the image's own entry point
+ * runs, the init container prints it. */
 void pod_spec_add_report(cJSON *pod, const char *report)
 {
-    cJSON *container = json_at_mut(pod, "spec/containers")->child;
-    const cJSON *command = json_at(container, "command");
-    struct pod_env env = {.list = pod_common_array(container, "env")};
+    const cJSON *command = json_at(json_at(pod, "spec/containers")->child, "command");
+    bool is_wrapped =
+        cJSON_IsArray(command) && str_eq(cJSON_GetStringValue(command->child), IPU_LAUNCH_PROGRAM);
+    cJSON *list = json_at_mut(pod, is_wrapped ? "spec/containers" : "spec/initContainers");
+    struct pod_env env = {.list = pod_common_array(list->child, "env")};
 
     json_put_str(json_at_mut(pod, "metadata/annotations"), ANNOTATION_PREVIOUS_ATTEMPT, report);
-    if (cJSON_IsArray(command) && str_eq(cJSON_GetStringValue(command->child), IPU_LAUNCH_PROGRAM))
-        pod_env_add_field(&env, "IPU_JOB_PREVIOUS_ATTEMPT",
-                          "metadata.annotations['" ANNOTATION_PREVIOUS_ATTEMPT "']");
+    pod_env_add_field(&env, "IPU_JOB_PREVIOUS_ATTEMPT",
+                      "metadata.annotations['" ANNOTATION_PREVIOUS_ATTEMPT "']");
 }
 
 cJSON *pod_spec_service(const struct job *job)

@@ -41,7 +41,8 @@ struct partition_placement {
 MUST_USE cJSON *pod_spec_worker(const struct job *job, uint32_t instance, uint32_t worker,
                                 const struct partition_placement *place,
                                 const struct pod_spec_options *options, struct err *err);
-/* Gives such a pod, or a launcher pod, the report of the attempt before it, which ipu-launch prints. */
+/* Gives such a pod, or a launcher pod, the report of the attempt before it, which ipu-launch prints, in the
+ * init container if the image runs its own entry point. */
 void pod_spec_add_report(cJSON *pod, const char *report);
 /* The API server's message about such a pod, with the paths of the job: fields in spec.workers.template or,
  * for a launcher, in spec.launcher.template. Owned by the caller. */

@@ -332,17 +332,18 @@ TEST(without_a_certificate_no_pod_reports)
 
 /* ---- the attempt before ---- */
 
-static const char *field_of(const cJSON *pod, const char *name)
+static const char *field_of(const cJSON *containers, const char *name)
 {
-    return json_str(find_named(json_at(json_at(pod, "spec/containers")->child, "env"), name),
-                    "valueFrom/fieldRef/fieldPath", NULL);
+    return json_str(find_named(json_at(containers->child, "env"), name), "valueFrom/fieldRef/fieldPath",
+                    NULL);
 }
 
 TEST(a_restarted_pod_has_a_report_of_the_attempt_before)
 {
     static const char *const templates[] = {
         "{\"spec\":{\"containers\":[{\"name\":\"a\",\"command\":[\"c\"]}]}}",
-        "{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}", /* without ipu-launch, nobody would print it */
+        /* the image's entry point: the init container prints it */
+        "{\"spec\":{\"initContainers\":[{\"name\":\"mine\"}],\"containers\":[{\"name\":\"a\"}]}}",
     };
 
     for (size_t i = 0; i < COUNT_OF(templates); i++) {
@@ -352,7 +353,10 @@ TEST(a_restarted_pod_has_a_report_of_the_attempt_before)
         CHECK_STR_EQ(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
                          json_at(pod, "metadata/annotations"), ANNOTATION_PREVIOUS_ATTEMPT)),
                      "It failed: $(HOME)");
-        CHECK_STR_EQ(field_of(pod, "IPU_JOB_PREVIOUS_ATTEMPT"),
+        CHECK_STR_EQ(json_str(json_at(pod, "spec/initContainers")->child, "name", ""), NAME_LAUNCHER_PART);
+        CHECK_STR_EQ(field_of(json_at(pod, "spec/containers"), "IPU_JOB_PREVIOUS_ATTEMPT"),
                      i ? NULL : "metadata.annotations['" ANNOTATION_PREVIOUS_ATTEMPT "']");
+        CHECK_STR_EQ(field_of(json_at(pod, "spec/initContainers"), "IPU_JOB_PREVIOUS_ATTEMPT"),
+                     i ? "metadata.annotations['" ANNOTATION_PREVIOUS_ATTEMPT "']" : NULL);
     }
 }
