@@ -169,6 +169,36 @@ static void prefer_hold(const struct job_view *view, const struct plan *plan, st
     *text = hold;
 }
 
+/* NULL: there are none. */
+static char *finalizers_of_others(const struct job *job)
+{
+    AUTO(str) struct str names = {0};
+
+    for (size_t i = 0; i < job->finalizers.count; i++) {
+        if (!str_eq(job->finalizers.items[i], API_FINALIZER))
+            str_addf(&names, "%s%s", names.len ? ", " : "", job->finalizers.items[i]);
+    }
+    return names.len ? str_take(&names) : NULL;
+}
+
+/* Without its finalizer the operator does not write the status any more: what keeps the object is reported
+ * before. */
+static void finish_deletion(const struct job_view *view, const cJSON *status, struct job_verdict *v,
+                            struct plan *plan)
+{
+    AUTO(mem) char *others = finalizers_of_others(view->job);
+
+    if (others) {
+        verdict_read_ended(status, v);
+        v->message = mem_printf(
+            "Deleting: all is released; the object remains until its other finalizers are removed: %s",
+            others);
+        status_decide(view, status, v, plan);
+    }
+    if (!plan_has(plan, OP_STATUS))
+        plan_add(plan, OP_FINALIZER_REMOVE);
+}
+
 void decide_deletion(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
     struct job_verdict v = {.state = JOB_TERMINATING, .reason = "Terminating"};
@@ -176,7 +206,7 @@ void decide_deletion(const struct job_view *view, const cJSON *status, struct pl
 
     decide_leftovers(view, NULL, KEEP_NOTHING, plan, &text);
     if (!has_records(view) || is_released_by_annotation(view)) {
-        plan_add(plan, OP_FINALIZER_REMOVE);
+        finish_deletion(view, status, &v, plan);
     } else {
         AUTO(mem) char *way_out = how_to_release_later(view);
 

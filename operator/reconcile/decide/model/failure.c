@@ -120,6 +120,11 @@ static const char *taken_how(const char *reason)
     return "was evicted from its node";
 }
 
+static bool is_taken(const char *reason)
+{
+    return str_eq(reason, "Evicted") || str_eq(reason, "Preempted") || str_eq(reason, "NodeLost");
+}
+
 static char *lost_sentence(const struct failure *failure)
 {
     const struct pod *launcher = failure->reported_by;
@@ -301,8 +306,10 @@ char *failure_entry_sentence(const cJSON *item)
     struct slice last = log_tail_last_line(lines);
     struct missing_program missing;
 
+    if (is_taken(reason))
+        return mem_printf("Pod %s %s", pod, taken_how(reason));
     if (!container || !str_eq(reason, "ContainerFailed"))
-        return mem_printf("Pod %s: %s", pod, reason);
+        return mem_printf("Pod %s failed: %s", pod, reason);
     if (!last.len && log_tail_missing_program(lines, &missing))
         return missing_program_sentence(&missing, container, pod, exit_code);
     return mem_printf("Container %s of pod %s %s%s%.*s", container, pod, how, last.len ? ": " : "",

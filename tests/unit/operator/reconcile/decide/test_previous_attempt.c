@@ -11,7 +11,9 @@
     "\"reason\":\"ContainerFailed\",\"time\":\"2026-01-01T10:05:00Z\",\"message\":\"epoch 1\\n"              \
     "KeyError: $(HOME)\\u001b[2J\\n\""
 #define OTHERS ",\"otherPods\":[{\"pod\":\"job-worker-2\",\"exitCode\":143,\"message\":\"epoch 1\\n\"}]"
-#define STATUS "{\"failures\":[{\"instance\":0,\"attempt\":0,\"reason\":\"Evicted\"},{" FAILED OTHERS "}]}"
+#define STATUS                                                                                               \
+    "{\"failures\":[{\"instance\":0,\"attempt\":0,\"pod\":\"job-worker-0\",\"reason\":\"Evicted\"},{" FAILED \
+        OTHERS "}]}"
 #define BEGIN                                                                                                \
     "This is restart 1 of instance 1.\nThe attempt before it failed at 2026-01-01T10:05:00Z: Container "     \
     "main of pod job-worker-3 exited with code 1: KeyError: $(HOME)\\x1b[2J (ContainerFailed)\n"
@@ -36,9 +38,8 @@ TEST(a_restarted_pod_hears_how_the_attempt_before_it_ended)
         {STATUS, "job-worker-2", BEGIN "The last lines of job-worker-2 then:\nepoch 1\n", 1, 1},
         {STATUS, "job-launcher-1", BEGIN "The job's status has no lines of job-launcher-1.", 1, 1},
         {STATUS, "job-worker-0",
-         "This is restart 1 of instance 0.\nThe attempt before it failed: Pod : Evicted\nThe job's status "
-         "has "
-         "no lines of job-worker-0.",
+         "This is restart 1 of instance 0.\nThe attempt before it failed: Pod job-worker-0 was evicted "
+         "from its node (Evicted)\nThe job's status has no lines of job-worker-0.",
          0, 1},
         {STATUS, "job-worker-3", NULL, 1, 0}, /* its first attempt */
         {STATUS, "job-worker-3", NULL, 1, 2}, /* the one before it is not in the status */

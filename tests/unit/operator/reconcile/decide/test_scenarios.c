@@ -1642,6 +1642,20 @@ TEST(a_controller_that_does_not_answer_is_reported_and_waited_for)
     CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
 }
 
+TEST(a_deleted_job_that_another_finalizer_keeps_says_so)
+{
+    AUTO(world) struct world *w = running(ONE);
+
+    w->other_finalizer = "example.com/backup";
+    world_delete_job(w);
+    world_settle(w);
+    CHECK_INT_EQ(w->record_count, 0);
+    CHECK(w->exists && !w->finalizer);
+    check_state(w, "Terminating", "Terminating",
+                "Deleting: all is released; the object remains until its other finalizers are removed: "
+                "example.com/backup");
+}
+
 TEST(an_unknown_outcome_is_waited_out_before_the_id_is_free)
 {
     AUTO(world) struct world *w = running(ONE);

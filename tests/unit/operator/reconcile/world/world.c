@@ -120,8 +120,11 @@ cJSON *world_job(const struct world *w)
     put_time(metadata, "creationTimestamp", w->created_s);
     if (w->deleting)
         put_time(metadata, "deletionTimestamp", w->created_s);
+    cJSON *finalizers = json_put_array(metadata, "finalizers");
+    if (w->other_finalizer)
+        json_push_str(finalizers, w->other_finalizer);
     if (w->finalizer)
-        json_push_str(json_put_array(metadata, "finalizers"), API_FINALIZER);
+        json_push_str(finalizers, API_FINALIZER);
     cJSON *annotations = json_put_object(metadata, "annotations");
     if (w->release)
         json_put_str(annotations, "graphcore.ai/release", w->release);
@@ -145,7 +148,7 @@ void world_set_spec(struct world *w, const char *field, const char *json)
 void world_delete_job(struct world *w)
 {
     w->deleting = true;
-    w->exists = w->finalizer;
+    w->exists = w->finalizer || w->other_finalizer;
 }
 
 static bool is_spent(const cJSON *record)

@@ -121,6 +121,7 @@ struct world {
     struct strv event_notes;   /* and their texts */
     const char *release;       /* the annotation of the job; NULL: none */
     const char *operator_ns;   /* that with the finalizer; NULL: none */
+    const char *other_finalizer;
     unsigned uids, status_writes, events, writes;
 
     /* the V-IPU controller */

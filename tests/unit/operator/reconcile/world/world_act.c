@@ -488,7 +488,7 @@ static void remove_finalizer(struct world *w)
     w->finalizer = false;
     w->operator_ns = NULL;
     if (w->deleting)
-        w->exists = false;
+        w->exists = w->other_finalizer;
 }
 
 /* What the operator makes of it: the rules of responses.c. */
