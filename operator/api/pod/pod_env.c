@@ -58,6 +58,12 @@ void pod_env_add_partition(struct pod_env *env, const struct partition_placement
     pod_env_add(env, "IPUOF_LOG_LEVEL", "WARN");
 }
 
+/* A program that is killed, at a deadline or for its memory, loses what it has buffered. */
+void pod_env_add_python(struct pod_env *env)
+{
+    pod_env_add(env, "PYTHONUNBUFFERED", "1");
+}
+
 void pod_env_add_gcd(struct pod_env *env, uint32_t worker, const struct partition_placement *place)
 {
     if (!place->reconfigurable)

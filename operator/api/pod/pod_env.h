@@ -19,6 +19,7 @@ bool pod_env_has(const struct pod_env *env,
                  const char *name); /* set by the user, or by the operator before */
 /* The address of the partition. */
 void pod_env_add_partition(struct pod_env *env, const struct partition_placement *place);
+void pod_env_add_python(struct pod_env *env);
 void pod_env_add_gcd(struct pod_env *env, uint32_t worker, const struct partition_placement *place);
 /* What ipu-launch computes the PopDist and rank variables from: the contract of launcher/env/shape.h. */
 void pod_env_add_instance(struct pod_env *env, const struct job *job, uint32_t instance);

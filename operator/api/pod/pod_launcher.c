@@ -178,6 +178,7 @@ static void add_env(cJSON *spec, cJSON *container, const struct job *job, uint32
         add_host_text(&text, name, &hosts[w]);
     }
     pod_env_add_partition(&env, place);
+    pod_env_add_python(&env);
     pod_secrets_mount(spec, &env, job, instance, place);
     pod_progress_mount(spec, &env, options);
     pod_env_add_instance(&env, job, instance);

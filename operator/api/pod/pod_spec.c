@@ -24,6 +24,7 @@ static void fill_main_container(cJSON *spec, const struct job *job, uint32_t ins
     };
 
     pod_env_add_partition(&env, place);
+    pod_env_add_python(&env);
     pod_env_add_gcd(&env, worker, place);
     pod_env_add_instance(&env, job, instance);
     pod_env_add_worker(&env, job, instance, worker, place);
