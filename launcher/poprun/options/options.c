@@ -200,7 +200,7 @@ static void check_program(const struct strv *program, struct strv *problems)
     if (!word[blanks])
         strv_push(problems, "no program given: poprun [options] program [program args] (in a script, check "
                             "for a missing backslash at the end of a line, or a space behind it)");
-    else if (blanks && word[blanks] == '-')
+    else if (blanks)
         strv_pushf(problems, "\"%s\" is not a program: remove the backslash, or the quote, before the space",
                    word);
     else if (is_assignment(word))

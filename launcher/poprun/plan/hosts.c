@@ -110,6 +110,8 @@ static bool read_list(struct reading *r, const char *text)
         for (; at[len] && (in_bracket || at[len] != ','); len++)
             in_bracket = at[len] == '[' || (in_bracket && at[len] != ']');
         AUTO(mem) char *part = mem_strndup(at, len);
+        if (!len && !*at && at > text)
+            return complain(r, "the list ends with a comma; remove it, or the blank that follows it");
         if (!(len > PART_MAX_BYTES
                   ? complain(r, "an entry of the list of hosts is longer than %u bytes", PART_MAX_BYTES)
                   : read_part(r, part)))

@@ -46,7 +46,9 @@ static const struct {
     const char *list, *problem;
 } bad_lists[] = {
     {"", "\"\" is not a host name or IPv4 address; is a variable of your script empty?"},
-    {"a,", "\"\" is not a host name"},
+    /* mlcommons/training_results_v1.1, Graphcore/benchmarks/resnet/implementations/tensorflow/README.md:
+     * "--host xxx.xxx.1.4, xxx.xxx.2.1" */
+    {"a,", "the list ends with a comma; remove it, or the blank that follows it"},
     {"a,,b", "\"\" is not a host name"},
     {"-x", "\"-x\" is not a host name"}, /* mpirun would take it for an option */
     {"a b", "\"a b\" is not a host name"},

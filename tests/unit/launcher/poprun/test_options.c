@@ -221,7 +221,9 @@ TEST(a_word_that_cannot_be_a_program_gets_a_hint)
                    "backslash too many at the end of the line before)"},
         {"/opt/a=b", NULL},
         {"1=2", NULL},
-        {" train", NULL},
+        /* mlcommons/training_results_v2.0, Graphcore/benchmarks/resnet/implementations/tensorflow/README.md:
+         * "--ipus-per-replica 4 \\ python3 train.py" */
+        {" python3", "\" python3\" is not a program: remove the backslash, or the quote, before the space"},
     };
 
     CHECK_ROWS (row, rows) {
