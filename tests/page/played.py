@@ -103,9 +103,9 @@ def key_of(item):
 NOW = datetime.now(timezone.utc).replace(microsecond=0)
 
 
-def at(minutes, now=NOW):
+def at(minutes):
     """The time so many minutes from now, as the API server writes it."""
-    return (now + timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
+    return (NOW + timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
 
 
 def mask(*ipus):

@@ -1,33 +1,70 @@
-"""Makes the pictures of the live page in docs/images, from the site that the tests play:
+"""Makes the pictures of the live page for the documentation (page/screenshots): of the site that the tests play, at a fixed time."""
 
-    $(deploy/prerequisites python)/bin/python tests/page/screenshots.py
-"""
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
 
+import played
 from conftest import ROOT
 from browser import Viewer, chromium
-from played import Server, report, site
 
 IMAGES = ROOT / "docs" / "images"
+TIME = datetime(2026, 3, 2, 14, 30, tzinfo=timezone.utc)
+SCHEMES = ("light", "dark")
+MARGIN = 16
+# What each picture is of: the route, width and height of the window, the part of the page (None: the window), and words that must be on it.
+STATES = {
+    "map": ("", 1100, 700, None, ("pod256", "40 of 256 IPUs free", "ml/bert-l", "cordoned", "connection refused")),
+    "queue": ("", 800, 900, "section[aria-labelledby=queue]", ("ml/train-7", "nlp/big-1", "14 runs of eval-*")),
+    "job": ("#/job/ml/digits", 1100, 840, None, ("ml/digits", "1 of 1 instance", "41%", "OOMKilled", "digits-worker-3", "loss", "allocating 8 GiB")),
+}
 
 
-def main():
-    server = Server()
+def play(server):
+    digits = played.site(server)
+    server.delete("job", "ml/digits")  # whose report is newer than the first ones of the curve
+    return digits
+
+
+def reports(server, digits):
+    """While the page is open: curves begin then."""
+    for step in range(40):
+        server.put("job", played.report(digits, 2 + step, -25 + step * 0.6, loss=round(2.3 / (1 + step / 6) + step % 3 / 20, 3),
+                                        learning_rate=round(1e-3 * 0.95**step, 6)))
+
+
+def around(page, part):
+    box = page.locator(part).bounding_box()
+    return {"x": box["x"] - MARGIN, "y": box["y"], "width": box["width"] + 2 * MARGIN, "height": box["height"] + MARGIN}
+
+
+def take(browser, server, digits, state, scheme, folder):
+    route, width, height, part, words = STATES[state]
+    viewer = Viewer(browser, server.url, viewport={"width": width, "height": height}, color_scheme=scheme, timezone_id="UTC", locale="en-GB")
+    viewer.page.clock.set_fixed_time(TIME)
+    viewer.open(route)
+    reports(server, digits)
+    viewer.sees(*words)
+    viewer.page.screenshot(path=folder / f"live-page-{state}-{scheme}.png", full_page=part is not None, clip=part and around(viewer.page, part))
+    server.delete("job", "ml/digits")
+    viewer.close()
+    assert viewer.errors == []
+
+
+def main(words):
+    folder = Path(words[0]) if words else IMAGES
+    folder.mkdir(parents=True, exist_ok=True)
+    played.NOW = TIME
+    server = played.Server()
     try:
         with chromium() as browser:
-            digits = site(server)
-            one = Viewer(browser, server.url, viewport={"width": 1100, "height": 720}, color_scheme="light").open()
-            one.page.screenshot(path=IMAGES / "live-page-map.png")
-            one.close()
-            one = Viewer(browser, server.url, viewport={"width": 1100, "height": 860}, color_scheme="dark").open("#/job/ml/digits")
-            server.delete("job", "ml/digits")  # whose report is newer than these
-            for step in range(40):
-                server.put("job", report(digits, 2 + step, -25 + step * 0.6, loss=round(2.3 / (1 + step / 6) + step % 3 / 20, 3), learning_rate=1e-3 * 0.95**step))
-            one.sees("41%")
-            one.page.screenshot(path=IMAGES / "live-page-job.png")
-            one.close()
+            digits = play(server)
+            for state in STATES:
+                for scheme in SCHEMES:
+                    take(browser, server, digits, state, scheme, folder)
     finally:
         server.stop()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
