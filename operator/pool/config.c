@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/doc/yaml.h"
+#include "operator/pool/claims.h"
 
 #define DEFAULT_PORT 8090
 #define SECRET_NAME_MAX 253
@@ -186,6 +187,24 @@ static bool take_tls(const cJSON *item, bool has_secret, const char *host, const
     return cJSON_IsTrue(value);
 }
 
+/* False: the queue's own policy, or with a problem. */
+static bool take_policy(const cJSON *item, const char *host, const char *where, struct strv *problems,
+                        enum forecast_policy *ret)
+{
+    const cJSON *value = json_at(item, "policy");
+
+    if (!value || cJSON_IsNull(value))
+        return false;
+    for (size_t i = 0; CLAIMS_POLICIES[i]; i++) {
+        if (str_eq(cJSON_GetStringValue(value), CLAIMS_POLICIES[i])) {
+            *ret = (enum forecast_policy)i;
+            return true;
+        }
+    }
+    strv_pushf(problems, "%spolicy of V-IPU controller %s must be strict, bounded or predicted", where, host);
+    return false;
+}
+
 /* One {host, port, selector} of the list is the same entry in other clothes; the rest only a list can say. */
 static void add_item(struct pool_config *config, const cJSON *item, const char *where, struct strv *problems)
 {
@@ -194,7 +213,8 @@ static void add_item(struct pool_config *config, const cJSON *item, const char *
     AUTO(mem) char *selector = member_text(item, "selector");
     AUTO(mem) char *entry = NULL;
     AUTO(mem) char *secret = NULL;
-    bool tls;
+    enum forecast_policy policy = FORECAST_STRICT;
+    bool tls, has_policy;
 
     if (!host || !*host) {
         strv_pushf(problems, "%shost is required for a V-IPU controller", where);
@@ -207,11 +227,14 @@ static void add_item(struct pool_config *config, const cJSON *item, const char *
     }
     secret = take_secret(item, host, where, problems);
     tls = take_tls(item, secret != NULL, host, where, problems);
+    has_policy = take_policy(item, host, where, problems, &policy);
     entry = mem_printf(strchr(host, ':') ? "[%s]:%s:%s" : "%s:%s:%s", host, port, selector);
     if (!add_one(config, entry, where, problems))
         return;
     config->items[config->count - 1].secret = TAKE(secret);
     config->items[config->count - 1].tls = tls;
+    config->items[config->count - 1].has_policy = has_policy;
+    config->items[config->count - 1].policy = policy;
 }
 
 static void check_keys(const struct yaml_doc *doc, const cJSON *object, const char *const *known,
@@ -231,7 +254,7 @@ static void check_keys(const struct yaml_doc *doc, const cJSON *object, const ch
 static void add_list(struct pool_config *config, const struct yaml_doc *doc, const cJSON *list,
                      const char *name, struct strv *problems)
 {
-    static const char *const keys[] = {"host", "port", "selector", "secretRef", "tls", NULL};
+    static const char *const keys[] = {"host", "port", "selector", "secretRef", "tls", "policy", NULL};
 
     JSON_EACH (item, list) {
         AUTO(mem) char *where = mem_printf("%s: line %u: ", name, yaml_line(doc, item));
@@ -242,9 +265,10 @@ static void add_list(struct pool_config *config, const struct yaml_doc *doc, con
             check_keys(doc, item, keys, name, problems);
             add_item(config, item, where, problems);
         } else {
-            strv_pushf(problems,
-                       "%sV-IPU controller: expected a string or {host, port, selector, secretRef, tls}",
-                       where);
+            strv_pushf(
+                problems,
+                "%sV-IPU controller: expected a string or {host, port, selector, secretRef, tls, policy}",
+                where);
         }
     }
 }

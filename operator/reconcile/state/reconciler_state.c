@@ -37,5 +37,9 @@ bool reconciler_watches_are_synced(const struct reconciler *r)
 
 enum forecast_policy reconciler_policy(const struct reconciler *r, size_t controller)
 {
-    return pool_controller(r->pool, controller)->chooses ? FORECAST_STRICT : r->options.queue_policy;
+    const struct pool_controller *c = pool_controller(r->pool, controller);
+
+    if (c->chooses)
+        return FORECAST_STRICT;
+    return c->config->has_policy ? c->config->policy : r->options.queue_policy;
 }

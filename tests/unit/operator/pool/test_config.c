@@ -166,9 +166,11 @@ static const struct {
     {"vipuControllers:\n- port: 1\n", {"c.yaml: line 2: host is required for a V-IPU controller"}},
     {"vipuControllers:\n- host: [a]\n", {"c.yaml: line 2: host is required for a V-IPU controller"}},
     {"vipuControllers:\n- 7\n",
-     {"c.yaml: line 2: V-IPU controller: expected a string or {host, port, selector, secretRef, tls}"}},
+     {"c.yaml: line 2: V-IPU controller: expected a string or {host, port, selector, secretRef, tls, "
+      "policy}"}},
     {"vipuControllers:\n- [a]\n",
-     {"c.yaml: line 2: V-IPU controller: expected a string or {host, port, selector, secretRef, tls}"}},
+     {"c.yaml: line 2: V-IPU controller: expected a string or {host, port, selector, secretRef, tls, "
+      "policy}"}},
     {"vipuControllers:\n- host: a\n  port: 0\n",
      {"c.yaml: line 2: \"a:0:\": the port must be a number from 1 to 65535, got \"0\""}},
     {"vipuControllers:\n- host: a\n  port: http\n",
@@ -196,6 +198,9 @@ static const struct {
       "c.yaml: line 4: secretRef of V-IPU controller c must be {name: NAME}, with the name of a Secret",
       "c.yaml: line 5: secretRef of V-IPU controller d must be {name: NAME}, with the name of a Secret",
       "c.yaml: line 5: tls of V-IPU controller d must be true or false"}},
+    {"vipuControllers:\n- {host: a, policy: fair}\n- {host: b, policy: 1}\n",
+     {"c.yaml: line 2: policy of V-IPU controller a must be strict, bounded or predicted",
+      "c.yaml: line 3: policy of V-IPU controller b must be strict, bounded or predicted"}},
     {"vipuControllers:\n- host: a\n  label: b\n- host: a\n",
      {"c.yaml: line 3: unknown key \"label\"",
       "c.yaml: line 4: \"a::\": V-IPU controller a port 8090 is listed twice"}},
@@ -225,6 +230,33 @@ TEST(a_controller_with_a_secret_has_tls_unless_it_is_turned_off)
         CHECK_INT_EQ(config.count, 1);
         CHECK_STR_EQ(config.items[0].secret, row->secret);
         CHECK_INT_EQ(config.items[0].tls, row->tls);
+    }
+}
+
+TEST(a_controller_may_have_its_own_policy)
+{
+    static const struct {
+        const char *item;
+        bool has_policy;
+        enum forecast_policy policy;
+    } rows[] = {
+        {"a", false, 0},
+        {"{host: a, policy: null}", false, 0},
+        {"{host: a, policy: strict}", true, FORECAST_STRICT},
+        {"{host: a, policy: predicted}", true, FORECAST_PREDICTED},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *yaml = mem_printf("vipuControllers:\n- %s\n", row->item);
+        AUTO(pool_config) struct pool_config config = {0};
+        AUTO(strv) struct strv problems = {0};
+
+        pool_config_add_yaml(&config, slice_of(yaml), "c.yaml", &problems);
+        CHECK_INT_EQ(problems.count, 0);
+        CHECK_INT_EQ(config.count, 1);
+        CHECK_INT_EQ(config.items[0].has_policy, row->has_policy);
+        if (row->has_policy)
+            CHECK_INT_EQ(config.items[0].policy, row->policy);
     }
 }
 
