@@ -112,6 +112,7 @@ static void on_started(void *ctx)
                            .partition_prefix = o->partition_prefix,
                            .priority_classes = &app->priority_classes,
                            .queue_limits = queue_limits(o),
+                           .quotas = o->queue_quotas ? &o->quotas : NULL,
                            .queue_policy = (enum forecast_policy)o->queue_policy,
                            .forecast = forecast_settings(o),
                            .pods = {.launcher_image = o->launcher_image,

@@ -117,6 +117,9 @@ static const struct opt ROWS[] = {
     OPT_VALUE("queue-max-waiting-instances", OPT_U32, AT(max_waiting), "NUMBER",
               "Instances of all jobs that may wait in the queue for IPUs; 0: any number",
               .fallback = "1000000", .max = INT32_MAX),
+    OPT_VALUE("queue-quotas", OPT_STR, AT(queue_quotas), "NAMESPACE=IPUS",
+              "IPUs that the jobs of a namespace may hold at a time, comma-separated; \"*\": of each other "
+              "namespace; 0: any number; default: any number"),
     {.flag = "queue-policy",
      .type = OPT_CHOICE,
      .offset = AT(queue_policy),
@@ -249,6 +252,8 @@ enum opts_result options_read(int argc, char **argv, const char *(*env)(const ch
     if (result == OPTS_HELP || result == OPTS_VERSION)
         return result;
     check(ret, problems);
+    if (ret->queue_quotas)
+        namespace_numbers_read(ret->queue_quotas, "--queue-quotas", &ret->quotas, problems);
     read_config(ret, problems);
     return problems->count ? OPTS_BAD : OPTS_RUN;
 }
@@ -256,5 +261,6 @@ enum opts_result options_read(int argc, char **argv, const char *(*env)(const ch
 void options_release(struct options *options)
 {
     pool_config_release(&options->controllers);
+    namespace_numbers_release(&options->quotas);
     opts_release(&OPTIONS_SPEC, options);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/options/opts.h"
+#include "operator/api/queue/namespace_numbers.h"
 #include "operator/pool/config.h"
 
 struct options {
@@ -27,7 +28,9 @@ struct options {
     char *partition_prefix;
     char *priority_classes;
     uint32_t max_waiting_per_namespace, max_waiting; /* instances; 0: any number */
-    int queue_policy;                                /* enum forecast_policy */
+    char *queue_quotas;
+    struct namespace_numbers quotas; /* as read from it */
+    int queue_policy;                /* enum forecast_policy */
     uint32_t reservations, close_after_s, max_slide_s;
     uint32_t hold_s;
     uint32_t requeue_s;

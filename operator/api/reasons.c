@@ -15,6 +15,8 @@ const struct reason reasons[] = {
      "Wait, reduce spec.jobInstances of jobs that wait or delete some, or ask an admin to raise the value "
      "that "
      "the message names"},
+    {"IPUQuotaExceeded", REASON_WAITING, "The namespace would hold more IPUs than its quota",
+     "Wait, end another job of the namespace, or ask an admin to raise queue.quotas in the chart's values"},
     {"ExceedsCapacity", REASON_WARNING,
      "No controller can ever create a partition with as many IPUs as the job requests",
      "Create a new job with a smaller ipusPerJobInstance, a power of two"},

@@ -162,7 +162,8 @@ void board_init(struct board *b)
     b->free_slot = FORECAST_NONE;
     memcpy(b->left, b->line->left, claims * sizeof(*b->left));
     memset(b->started, 0, claims * sizeof(*b->started));
-    memset(b->ns_ipus, 0, input->namespace_count * sizeof(*b->ns_ipus));
+    for (size_t i = 0; i < input->namespace_count; i++)
+        b->ns_ipus[i] = input->namespaces[i].held_ipus;
     occupancy_init(&b->occupancy, input);
     for (uint32_t i = 0; i < input->running_count; i++)
         if (input->running[i].controller < b->occupancy.room_count)

@@ -118,6 +118,7 @@ struct forecast_namespace {
     uint64_t used_ipu_s; /* decayed usage */
     uint32_t weight;     /* of its share; 0 counts as 1 */
     uint32_t max_ipus;   /* running at the same time; 0: no quota */
+    uint32_t held_ipus;  /* that count as running, beside those of running[] */
     uint32_t max_queued; /* instances in line, the first in turn; 0: no quota */
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/core/err.h"
 #include "base/core/str.h"
+#include "operator/api/queue/namespace_numbers.h"
 #include "operator/api/queue/queue_limits.h"
 #include "operator/forecast/forecast.h"
 #include "vipu/placement/pool.h"
@@ -92,6 +93,7 @@ enum claim_wait_cause {
     CLAIM_NO_MATCHING_CONTROLLER, /* no controller does */
     CLAIM_NAMESPACE_IS_FULL,      /* as many instances of its namespace wait as may */
     CLAIM_QUEUE_IS_FULL,          /* likewise of all namespaces */
+    CLAIM_IS_OVER_QUOTA,          /* its namespace would hold more IPUs than it may */
 };
 
 /* The verdict on a claim, in numbers: among thousands that wait, most are unchanged. */
@@ -104,6 +106,9 @@ struct claim_verdict {
     uint32_t free_ipus;    /* after what is granted now; not of who is far behind, nor are those below */
     uint32_t granted_ipus; /* now, to others */
     uint32_t fitting_partitions; /* partitions of the size asked for that would fit now */
+    /* Over quota: IPUs that its namespace holds after what is granted now, those that are kept for it, and
+     * how many it may hold. */
+    uint32_t held_ipus, kept_ipus, quota_ipus;
 };
 
 /* What is granted now: an instance of a claim on a controller, both by index. In the order of claims. */
@@ -123,7 +128,7 @@ DEFINE_AUTO(claims_grants);
 /* The same as a message and as values for status.queue. */
 struct claim_wait {
     enum claim_wait_cause why;
-    uint64_t basis;     /* claims_basis at that time */
+    uint64_t basis;     /* claims_basis at that time; over quota, of the numbers in the text */
     const char *reason; /* CamelCase constant; NULL: nothing to report yet */
     char *text;         /* without period, owned; NULL likewise */
     char *controller;   /* that the numbers are about, owned; NULL: none */
@@ -141,7 +146,9 @@ void claim_wait_release(struct claim_wait *wait);
 struct claims_view {
     const struct claims_controller *controllers;
     size_t controller_count;
-    struct queue_limits limits; /* the oldest instances of the highest priority may wait */
+    struct queue_limits limits;             /* the oldest instances of the highest priority may wait */
+    const struct namespace_numbers *quotas; /* IPUs that a namespace may hold; NULL: any number */
+    const struct map *held; /* namespace -> IPUs that its jobs hold, whether listed or not; with quotas */
     int64_t now_s;
     struct forecast_settings settings;
     const struct forecast_reservation *reservations; /* of the previous plan */

@@ -247,6 +247,53 @@ static void make_wait(const struct claims_view *view, const struct claim *claim,
         verdict->why = is_eligible_anywhere ? CLAIM_IS_TOO_LARGE : CLAIM_NO_MATCHING_CONTROLLER;
 }
 
+/* ---- quotas ---- */
+
+/* Of a namespace, after what starts now. */
+struct quota_use {
+    uint32_t held, kept;
+};
+
+/* By number of the namespace; owned by the caller. */
+static struct quota_use *count_quota_use(const struct claims_plan *plan)
+{
+    const struct forecast_input *input = &plan->input;
+    const struct forecast_plan *made = forecast_plan_of(plan->forecast);
+    struct quota_use *uses = mem_alloc((input->namespace_count + 1) * sizeof(*uses));
+
+    if (!input->namespace_count)
+        return uses;
+    for (size_t i = 0; i < input->namespace_count; i++)
+        uses[i].held = input->namespaces[i].held_ipus;
+    for (size_t i = 0; i < input->running_count; i++) {
+        if (input->running[i].ns != FORECAST_NONE)
+            uses[input->running[i].ns].held += input->running[i].size;
+    }
+    for (size_t i = 0; i < made->start_count; i++) {
+        const struct forecast_claim *claim = &input->claims[made->starts[i].claim];
+
+        uses[claim->ns].held += claim->size;
+    }
+    for (size_t i = 0; i < made->reserved_count; i++) {
+        const struct forecast_claim *claim = &input->claims[made->reserved[i].claim];
+
+        uses[claim->ns].kept += claim->size;
+    }
+    return uses;
+}
+
+/* It is not in the queue, so that it blocks nobody. */
+static void make_quota_wait(const struct claims_plan *plan, size_t i, const struct quota_use *uses,
+                            struct claim_verdict *verdict)
+{
+    uint32_t ns = plan->input.claims[i].ns;
+
+    verdict->why = CLAIM_IS_OVER_QUOTA;
+    verdict->held_ipus = uses[ns].held;
+    verdict->kept_ipus = uses[ns].kept;
+    verdict->quota_ipus = plan->input.namespaces[ns].max_ipus;
+}
+
 /* ---- the decision ---- */
 
 static struct counter *open_counters(const struct claims_view *view)
@@ -309,6 +356,7 @@ static void explain_waits(const struct claims_view *view, const struct claim *cl
                           const bool *is_excess, struct claim_verdict *verdicts)
 {
     const struct forecast_plan *made = forecast_plan_of(plan->forecast);
+    AUTO(mem) struct quota_use *uses = count_quota_use(plan);
 
     for (size_t i = 0; i < count; i++) {
         enum claim_wait_cause full = is_excess[i] ? verdicts[i].why : CLAIM_NOTHING_TO_REPORT;
@@ -319,8 +367,10 @@ static void explain_waits(const struct claims_view *view, const struct claim *cl
             continue;
         if (is_excess[i])
             verdicts[i].why = full;
-        else
+        else if (made->verdicts[i].cause != FORECAST_IPU_QUOTA)
             make_wait(view, &claims[i], claims[i].count - started[i], reserved, counters, &verdicts[i]);
+        else if (claims[i].is_ready)
+            make_quota_wait(plan, i, uses, &verdicts[i]);
     }
 }
 

@@ -24,7 +24,8 @@ struct claims_plan_memory {
     size_t running_count, running_cap;
     struct forecast_claim *claims;
     struct forecast_reservation *reservations;
-    struct map namespaces; /* -> number plus one */
+    struct map numbers; /* namespace -> its number plus one */
+    struct forecast_namespace *namespaces;
 };
 
 /* ---- namespaces ---- */
@@ -32,11 +33,11 @@ struct claims_plan_memory {
 static uint32_t namespace_number(struct claims_plan_memory *m, const char *job)
 {
     AUTO(mem) char *ns = mem_strndup(job, strcspn(job, "/"));
-    uintptr_t number = (uintptr_t)map_get(&m->namespaces, ns);
+    uintptr_t number = (uintptr_t)map_get(&m->numbers, ns);
 
     if (!number) {
-        number = m->namespaces.count + 1;
-        map_set(&m->namespaces, ns, (void *)number); /* a number, not a pointer */
+        number = m->numbers.count + 1;
+        map_set(&m->numbers, ns, (void *)number); /* a number, not a pointer */
     }
     return (uint32_t)number - 1;
 }
@@ -247,6 +248,38 @@ static void add_claims(struct claims_plan_memory *m, const struct claims_view *v
     }
 }
 
+/* ---- what namespaces may ---- */
+
+/* IPUs that no entry of running[] stands for count as well: where places are not known, or are cordoned. */
+static void set_quotas(struct claims_plan_memory *m, const struct claims_view *view)
+{
+    const char *ns;
+    void *number;
+
+    for (size_t i = 0; map_next(&m->numbers, &i, &ns, &number);) {
+        struct forecast_namespace *it = &m->namespaces[(uintptr_t)number - 1];
+
+        it->max_ipus = namespace_numbers_get(view->quotas, ns);
+        it->held_ipus = (uint32_t)(uintptr_t)map_get(view->held, ns);
+    }
+    for (size_t i = 0; i < m->running_count; i++) {
+        uint32_t size = m->running[i].size;
+        struct forecast_namespace *it =
+            m->running[i].ns == FORECAST_NONE ? NULL : &m->namespaces[m->running[i].ns];
+
+        if (it)
+            it->held_ipus -= size < it->held_ipus ? size : it->held_ipus;
+    }
+}
+
+static void add_namespaces(struct claims_plan_memory *m, const struct claims_view *view)
+{
+    if (!view->quotas)
+        return;
+    m->namespaces = mem_alloc((m->numbers.count + 1) * sizeof(*m->namespaces));
+    set_quotas(m, view);
+}
+
 /* ---- the plan ---- */
 
 struct claims_plan *claims_plan_new(const struct claims_view *view, const struct claim *claims, size_t count,
@@ -259,6 +292,7 @@ struct claims_plan *claims_plan_new(const struct claims_view *view, const struct
     add_controllers(m, view);
     add_all_running(m, view);
     add_claims(m, view, claims, count, is_last);
+    add_namespaces(m, view);
     m->reservations = mem_dup(view->reservations, view->reservation_count * sizeof(*m->reservations));
     plan->input = (struct forecast_input){.now_s = view->now_s,
                                           .controllers = m->controllers,
@@ -267,6 +301,8 @@ struct claims_plan *claims_plan_new(const struct claims_view *view, const struct
                                           .running_count = m->running_count,
                                           .claims = m->claims,
                                           .claim_count = count,
+                                          .namespaces = m->namespaces,
+                                          .namespace_count = m->namespaces ? m->numbers.count : 0,
                                           .reservations = m->reservations,
                                           .reservation_count = view->reservation_count,
                                           .settings = view->settings};
@@ -284,7 +320,8 @@ void claims_plan_free(struct claims_plan *plan)
     mem_free(plan->memory->running);
     mem_free(plan->memory->claims);
     mem_free(plan->memory->reservations);
-    map_release(&plan->memory->namespaces);
+    map_release(&plan->memory->numbers);
+    mem_free(plan->memory->namespaces);
     mem_free(plan->memory);
     mem_free(plan->by_uid);
     mem_free(plan);

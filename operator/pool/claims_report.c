@@ -217,6 +217,27 @@ static void report_full(const struct claim *claim, uint32_t limit, bool is_of_na
              is_of_namespace ? QUEUE_LIMIT_OF_NAMESPACE : QUEUE_LIMIT_OF_ALL);
 }
 
+/* Jobs of its own namespace are in its way, and nobody else's. */
+static void report_over_quota(const struct claim *claim, const struct claim_verdict *verdict,
+                              struct str *text)
+{
+    int len = (int)strcspn(claim->job, "/");
+
+    start_waiting_text(claim, text);
+    if (claim->size > verdict->quota_ipus) {
+        str_addf(text, "namespace %.*s may hold ", len, claim->job);
+        str_add_count(text, verdict->quota_ipus, "IPU", NULL);
+        str_adds(text, "; create a new job with a smaller ipusPerJobInstance, or ask an admin to raise "
+                       "queue.quotas in the chart's values");
+        return;
+    }
+    str_addf(text, "namespace %.*s holds %u of its quota of ", len, claim->job, verdict->held_ipus);
+    str_add_count(text, verdict->quota_ipus, "IPU", NULL);
+    if (verdict->kept_ipus)
+        str_addf(text, ", and %u are kept for its jobs ahead", verdict->kept_ipus);
+    str_adds(text, "; it starts when jobs of the namespace have ended");
+}
+
 static void set_position(const struct claims_controller *c, const struct claim_verdict *verdict,
                          struct claim_wait *wait)
 {
@@ -246,6 +267,12 @@ uint64_t claims_basis(const struct claims_view *view)
     return hash;
 }
 
+/* What the text says of a quota depends on nothing else. */
+static uint64_t quota_basis(const struct claim_verdict *verdict)
+{
+    return mix(mix(mix(1, verdict->held_ipus), verdict->kept_ipus), verdict->quota_ipus);
+}
+
 bool claims_report_has_position(const struct claim_verdict *verdict)
 {
     return verdict->why == CLAIM_IS_FIRST || verdict->why == CLAIM_IS_BEHIND;
@@ -260,6 +287,8 @@ bool claims_report_is_current(const struct claims_view *view, uint64_t basis, co
         return true;
     if (last->size != claim->size)
         return false;
+    if (verdict->why == CLAIM_IS_OVER_QUOTA)
+        return last->basis == quota_basis(verdict);
     return verdict->why == CLAIM_IS_FAR_BEHIND
                ? str_eq(last->controller, view->controllers[verdict->about].name)
                : last->basis == basis;
@@ -308,6 +337,11 @@ void claims_explain(const struct claims_view *view, uint64_t basis, const struct
     case CLAIM_QUEUE_IS_FULL:
         ret->reason = "QueueFull";
         report_full(claim, view->limits.total, false, &text);
+        break;
+    case CLAIM_IS_OVER_QUOTA:
+        ret->reason = "IPUQuotaExceeded";
+        ret->basis = quota_basis(verdict);
+        report_over_quota(claim, verdict, &text);
         break;
     }
     ret->text = str_take(&text);

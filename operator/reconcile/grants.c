@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
 #include "operator/history/history.h"
@@ -316,6 +318,12 @@ static void read_controller(const struct reconciler *r, size_t i, struct control
     };
 }
 
+/* Its record is sent, and is not seen yet. */
+static bool grant_is_unseen(const struct reconciler *r, const struct grant_cache *grant)
+{
+    return grant->record && grant->controller && !reconciler_record(r, grant->record);
+}
+
 /* They are not anybody else's any more, although no record shows it yet. */
 static void take_recorded_grants(const struct reconciler *r, const struct job_cache *cache,
                                  struct controller_states *all)
@@ -324,8 +332,7 @@ static void take_recorded_grants(const struct reconciler *r, const struct job_ca
 
     for (size_t i = 0; i < cache->claims.grant_count; i++) {
         const struct grant_cache *grant = &cache->claims.grants[i];
-        bool is_unseen = grant->record && grant->controller && !reconciler_record(r, grant->record);
-        int index = is_unseen ? pool_find(r->pool, grant->controller) : -1;
+        int index = grant_is_unseen(r, grant) ? pool_find(r->pool, grant->controller) : -1;
         struct vipu_pool_view *room = index < 0 ? NULL : &all->details[index].room;
         struct vipu_pool_part part;
         bool has_place =
@@ -425,10 +432,41 @@ static void add_claim(const struct reconciler *r, struct job_cache *cache, struc
                      });
 }
 
+/* ---- quotas ---- */
+
+static void add_held(struct map *held, const char *ns, uint32_t ipus)
+{
+    uintptr_t before = (uintptr_t)map_get(held, ns);
+
+    map_set(held, ns, (void *)(before + ipus)); /* a number, not a pointer */
+}
+
+static void count_held(const struct reconciler *r, struct map *ret)
+{
+    void *value;
+
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
+        const struct record *record = i->view;
+
+        if (!record->spent_s && !record_is_ownerless(record))
+            add_held(ret, record->job_ns, record->size);
+    }
+    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
+        const struct job_cache *cache = value;
+        AUTO(mem) char *ns = mem_strndup(cache->key, strcspn(cache->key, "/"));
+
+        for (size_t k = 0; k < cache->claims.grant_count; k++) {
+            if (grant_is_unseen(r, &cache->claims.grants[k]))
+                add_held(ret, ns, cache->ipus_per_instance);
+        }
+    }
+}
+
 /* The whole queue with the decision about each claim. */
 struct ipu_queue {
     struct claim_list claims;
     struct controller_states controller_states;
+    struct map held; /* IPUs, by namespace; with quotas */
     struct claims_view view;
     uint64_t basis;
     struct claim_verdict *verdicts;
@@ -450,9 +488,13 @@ static void decide(const struct reconciler *r, struct ipu_queue *ipu_queue)
 {
     ipu_queue->verdicts = mem_alloc((ipu_queue->claims.count + 1) * sizeof(*ipu_queue->verdicts));
     controller_states_read(r, &ipu_queue->controller_states);
+    if (r->options.quotas)
+        count_held(r, &ipu_queue->held);
     ipu_queue->view = (struct claims_view){.controllers = ipu_queue->controller_states.items,
                                            .controller_count = ipu_queue->controller_states.count,
                                            .limits = r->options.queue_limits,
+                                           .quotas = r->options.quotas,
+                                           .held = &ipu_queue->held,
                                            .now_s = loop_unix_micros() / 1000000,
                                            .settings = r->options.forecast,
                                            .reservations = r->queue_plan.reserved,
@@ -479,6 +521,7 @@ static void ipu_queue_release(struct ipu_queue *ipu_queue)
     mem_free(ipu_queue->verdicts);
     mem_free(ipu_queue->claims.items);
     claims_grants_release(&ipu_queue->grants);
+    map_release(&ipu_queue->held);
     controller_states_release(&ipu_queue->controller_states);
 }
 

@@ -10,9 +10,12 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, lost_controller, quota, one_namespace, crash_after, every_write;
+    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, crash_after, every_write;
     char *kind, *log;
 };
+
+/* The largest job is as large. */
+#define IPU_QUOTA 32
 
 #define AT(field) offsetof(struct options, field)
 
@@ -30,6 +33,8 @@ static const struct opt ROWS[] = {
     OPT_SWITCH("lost-controller", AT(lost_controller),
                "One of the two V-IPU controllers stops responding (default for every eighth seed)"),
     OPT_SWITCH("quota", AT(quota), "A quota allows twelve pods at a time (default for every fifth seed)"),
+    OPT_SWITCH("ipu-quota", AT(ipu_quota),
+               "The namespace may hold 32 IPUs at a time (default for every seventh seed)"),
     OPT_SWITCH("one-namespace", AT(one_namespace), "The operators watch one namespace, and no nodes"),
     OPT_VALUE("crash-at", OPT_U32, AT(crash_at), "N", "Crash the operator before its Nth write is sent",
               .max = UINT32_MAX),
@@ -116,6 +121,7 @@ static unsigned run(const struct options *o)
     unsigned bad = 0, writes;
 
     for (uint32_t i = 0; i < o->seeds; i++) {
+        bool has_ipu_quota = o->ipu_quota || (!o->every_write && !o->jobs && (o->seed + i) % 7 == 6);
         struct world_options options = {
             .seed = o->seed + i,
             .jobs = o->jobs,
@@ -123,6 +129,7 @@ static unsigned run(const struct options *o)
             .is_tampered_with = o->tamper || (o->seed + i) % 2 == 1,
             .loses_controller = o->lost_controller || (!o->every_write && (o->seed + i) % 8 == 4),
             .has_quota = o->quota || (!o->every_write && !o->jobs && (o->seed + i) % 5 == 3),
+            .ipu_quota = has_ipu_quota ? IPU_QUOTA : 0,
             .has_one_namespace = o->one_namespace,
             .policy = (enum forecast_policy)((o->seed + i) % (FORECAST_PREDICTED + 1)),
             .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,

@@ -138,6 +138,13 @@ allocations. */}}
 {{- $config | toYaml -}}
 {{- end -}}
 
+{{- /* A number for each namespace, in the operator's format. */}}
+{{- define "ipu-operator.namespaceNumbers" -}}
+{{- $list := list -}}
+{{- range $namespace, $number := . }}{{ $list = append $list (printf "%s=%d" $namespace (int $number)) }}{{ end -}}
+{{- $list | join "," -}}
+{{- end -}}
+
 {{- /* The V-IPU controllers in the operator's format; empty if none is configured. */}}
 {{- define "ipu-operator.vipuControllers" -}}
 {{- $controllers := list -}}

@@ -135,7 +135,7 @@ default. Other images and tags are the user's choice. */}}
 {{- $values := dict "config" "global.vipuControllers" "credentials" "global.vipuControllers" "namespace" "" "health-port" ""
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
   "queue-priority-classes" "queue.priorityClasses" "queue-max-waiting-instances" "queue.maxWaitingInstances"
-  "queue-max-waiting-instances-per-namespace" "queue.maxWaitingInstancesPerNamespace" "queue-policy" "queue.policy" "queue-reservations" "queue.reservations"
+  "queue-max-waiting-instances-per-namespace" "queue.maxWaitingInstancesPerNamespace" "queue-quotas" "queue.quotas" "queue-policy" "queue.policy" "queue-reservations" "queue.reservations"
   "queue-close-after-seconds" "queue.closeAfterSeconds" "queue-max-slide-seconds" "queue.maxSlideSeconds" "hold-seconds" "controller.holdSeconds" "requeue-seconds" "controller.requeueSeconds"
   "partition-failure-seconds" "controller.partitionFailureSeconds" "log-level" "controller.logLevel"
   "log-format" "controller.logFormat" "launcher-image" "global.launcherImage"

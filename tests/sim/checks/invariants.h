@@ -16,6 +16,7 @@
 #define BAD_INPUT "8 (bad input changes nothing)"
 #define NONE_PASSES "9 (nobody passes who is first in line for a controller)"
 #define NO_IPU_SHARED "10 (no IPU is reached by programs that were not started together)"
+#define WITHIN_QUOTA "11 (no namespace holds more IPUs than its quota)"
 #define UNCHANGED "what the stores have is only read"
 #define FORGOTTEN "memory follows what is known: what has gone is forgotten"
 

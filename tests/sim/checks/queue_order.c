@@ -260,6 +260,15 @@ static void check_kept_blocks(struct world *world, const struct api_object *reco
     }
 }
 
+/* Without faults, because those bring a second leader, which does not see what the first has just sent. */
+static void check_quota(struct world *world)
+{
+    uint32_t quota = world->options.ipu_quota, held = quota ? records_held_ipus(world) : 0;
+
+    if (world_is_calm(world) && held > quota)
+        world_break(world, WITHIN_QUOTA, "the namespace holds %u IPUs, and its quota is %u", held, quota);
+}
+
 void queue_order_note_served(struct world *world, const struct api_object *record)
 {
     const char *controller = json_str(record->doc, "data/controller", "");
@@ -269,13 +278,14 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
     if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")))
         return;
     served->served_s = clock_unix_s();
+    check_quota(world);
     served->waits_since_ms = 0; /* its status is from before, also if its pods are rejected then */
     if (world->options.policy != FORECAST_STRICT) {
         check_kept_blocks(world, record, served);
         return;
     }
-    if (!is_looked_at(world, record))
-        return;
+    if (world->options.ipu_quota || !is_looked_at(world, record))
+        return; /* who is over quota is passed */
     for (size_t i = 0; i < world->job_count; i++) {
         const struct user_job *other = &world->jobs[i];
 
@@ -365,7 +375,8 @@ static bool would_be_served(const struct world *world, const struct user_job *jo
 /* Without faults, because those delay everything. */
 void queue_order_step(struct world *world)
 {
-    if (!world_is_calm(world) || world_is_large(world) || clock_now_ms() < world->looks_at_ms)
+    if (!world_is_calm(world) || world_is_large(world) || world->options.ipu_quota ||
+        clock_now_ms() < world->looks_at_ms)
         return;
     world->looks_at_ms = clock_now_ms() + LOOKS_EACH_MS;
     for (size_t i = 0; i < world->job_count; i++) {
@@ -388,6 +399,8 @@ bool queue_order_is_right(const struct world *world, const cJSON *job)
     if (!str_eq(json_str(job, "status/launcherStatus", ""), "Pending"))
         return false;
     if (size_of(job) > room)
+        return true;
+    if (world->options.ipu_quota && records_held_ipus(world) + size_of(job) > world->options.ipu_quota)
         return true;
     for (size_t i = 0; i < world->job_count; i++) {
         const struct api_object *other = api_find(&world->api, "ipujobs", WORLD_NS, world->jobs[i].name);

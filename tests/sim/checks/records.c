@@ -52,6 +52,22 @@ size_t records_count(const struct world *world, const char *job_uid, bool with_r
     return count;
 }
 
+uint32_t records_held_ipus(const struct world *world)
+{
+    uint32_t held = 0;
+    void *value;
+
+    for (size_t i = 0; map_next(all(world), &i, NULL, &value);) {
+        const struct api_object *record = value;
+        uint32_t size = 0;
+
+        if (!is_spent(record))
+            parse_u32(json_str(record->doc, "data/size", ""), 1, UINT32_MAX, &size);
+        held += size;
+    }
+    return held;
+}
+
 bool records_are_stuck(const struct world *world, const char *job)
 {
     void *value;

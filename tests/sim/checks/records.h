@@ -11,6 +11,8 @@ const struct controller_partition *records_find_partition(const struct world *wo
 bool records_reserve(const struct api_object *record);
 /* Partitions that a job has, by its uid; without `with_releasing` only those that are not on their way out.
  */
+/* IPUs of all jobs, for as long as their records are there. */
+uint32_t records_held_ipus(const struct world *world);
 size_t records_count(const struct world *world, const char *job_uid, bool with_releasing);
 /* A partition is about to be made, reset or removed. */
 void records_ordered(struct world *world, const struct sim_vipu *side, const struct vipu_order *order);

@@ -15,6 +15,7 @@
 struct process {
     struct process_options options;
     char *name;
+    struct namespace_numbers quotas;
     struct client_config identity;
     struct loop *loop;
     struct kube *kube;
@@ -54,6 +55,7 @@ static void on_started(void *ctx)
                                              .pods = {.launcher_image = "ipu-launch:1",
                                                       .launcher_pull_policy = "IfNotPresent",
                                                       .network_policy = true},
+                                             .quotas = process->options.ipu_quota ? &process->quotas : NULL,
                                              .queue_policy = process->options.policy,
                                              .forecast = FORECAST_SETTINGS_DEFAULT,
                                              .hold_ms = process->options.hold_ms,
@@ -81,8 +83,11 @@ struct process *process_new(const struct process_options *options)
 {
     struct process *process = NEW(struct process);
     struct err err = {0};
+    AUTO(mem) char *quotas = mem_printf("*=%u", options->ipu_quota);
+    AUTO(strv) struct strv problems = {0};
 
     process->options = *options;
+    namespace_numbers_read(quotas, "", &process->quotas, &problems);
     process->name = mem_strdup(options->name);
     process->identity = (struct client_config){.server = mem_strdup("https://api"),
                                                .ns = mem_strdup(WORLD_OPERATOR_NS),
@@ -116,6 +121,7 @@ void process_free(struct process *process)
     kube_free(process->kube);
     loop_free(process->loop);
     client_config_release(&process->identity);
+    namespace_numbers_release(&process->quotas);
     mem_free(process->name);
     mem_free(process);
 }

@@ -55,6 +55,7 @@ static void start_creation(struct world *world, size_t index)
                                   .controllers = &world->controllers,
                                   .hold_ms = WORLD_HOLD_MS,
                                   .policy = world->options.policy,
+                                  .ipu_quota = world->options.ipu_quota,
                                   .watch_ns = world->options.has_one_namespace ? WORLD_NS : NULL});
 }
 

@@ -22,6 +22,8 @@ struct scene {
     struct told verdicts[MAX];
     size_t claim_count;
     struct queue_limits limits;
+    struct namespace_numbers quotas;
+    struct map held; /* namespace -> IPUs */
     int64_t now_s;
     struct forecast_settings settings;
     struct claims_grants grants;
@@ -41,6 +43,8 @@ static void scene_release(struct scene *s)
         claim_wait_release(&s->verdicts[i].wait);
     claims_grants_release(&s->grants);
     claims_plan_free(s->plan);
+    namespace_numbers_release(&s->quotas);
+    map_release(&s->held);
 }
 
 DEFINE_AUTO(scene);
@@ -85,6 +89,8 @@ static struct claims_view view_of(const struct scene *s)
     return (struct claims_view){.controllers = s->controllers,
                                 .controller_count = s->controller_count,
                                 .limits = s->limits,
+                                .quotas = s->quotas.of.count ? &s->quotas : NULL,
+                                .held = &s->held,
                                 .now_s = s->now_s,
                                 .settings = s->settings};
 }
@@ -277,6 +283,81 @@ TEST_F(scene, s, no_more_instances_wait_than_may)
                 "Waiting for 1 IPU: not in the queue yet, because the cluster has 15 waiting instances, the "
                 "limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
                 "queue.maxWaitingInstances in the chart's values");
+}
+
+/* ---- quotas ---- */
+
+static void set_quotas(struct scene *s, const char *quotas)
+{
+    AUTO(strv) struct strv problems = {0};
+
+    namespace_numbers_read(quotas, "quotas", &s->quotas, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+}
+
+TEST_F(scene, s, who_is_over_quota_is_not_in_the_queue)
+{
+    set_quotas(s, "a=16,*=32,free=0");
+    map_set(&s->held, "a", (void *)(uintptr_t)8); /* IPUs whose place nobody knows */
+    s->settings.depth = 1;
+    add_controller(s, "v:1", 64, (const uint32_t[]){8, 0})->policy = FORECAST_STRICT;
+    add_claim(s, "a/large", 1, 32);
+    add_claim(s, "a/starts", 2, 8);
+    add_claim(s, "a/waits", 3, 1);
+    add_claim(s, "b/starts", 4, 32);
+    add_claim(s, "free/first", 5, 64);
+    add_claim(s, "c/second", 6, 16);
+    decide(s);
+    check_waits(s, "a/large", "IPUQuotaExceeded",
+                "Waiting for 32 IPUs: namespace a may hold 16 IPUs; create a new job with a smaller "
+                "ipusPerJobInstance, or ask an admin to raise queue.quotas in the chart's values");
+    check_granted(s, "a/starts", 0);
+    check_waits(s, "a/waits", "IPUQuotaExceeded",
+                "Waiting for 1 IPU: namespace a holds 16 of its quota of 16 IPUs; it starts when jobs of the "
+                "namespace have ended");
+    check_granted(s, "b/starts", 0);
+    CHECK_INT_EQ(verdict_of(s, "free/first")->wait.position, 1);
+    CHECK_INT_EQ(verdict_of(s, "c/second")->wait.position, 2);
+}
+
+TEST_F(scene, s, what_is_kept_for_a_job_counts_in_its_quota)
+{
+    struct claims_running running = {.job = "a/runs", .uid = "a/runs", .size = 16, .end_s = FORECAST_UNKNOWN};
+    struct claims_controller *c;
+
+    set_quotas(s, "a=32");
+    map_set(&s->held, "a", (void *)(uintptr_t)16);
+    s->settings.depth = 1;
+    c = add_controller(s, "v:1", 64, (const uint32_t[]){16, 32, 0});
+    c->running = &running;
+    c->running_count = 1;
+    add_claim(s, "b/first", 1, 16);
+    add_claim(s, "a/kept", 2, 16);
+    add_claim(s, "a/waits", 3, 1);
+    decide(s);
+    check_granted(s, "b/first", 0);
+    CHECK_STR_EQ(verdict_of(s, "a/kept")->wait.reason, "InsufficientIPUs");
+    check_waits(s, "a/waits", "IPUQuotaExceeded",
+                "Waiting for 1 IPU: namespace a holds 16 of its quota of 32 IPUs, and 16 are kept for its "
+                "jobs ahead; it starts when jobs of the namespace have ended");
+}
+
+/* A report is made again if its numbers have changed, and only then. */
+TEST_F(scene, s, a_report_about_a_quota_is_current_while_its_numbers_are)
+{
+    struct claims_view view;
+    struct claim_wait *wait;
+
+    set_quotas(s, "a=8");
+    map_set(&s->held, "a", (void *)(uintptr_t)8);
+    add_controller(s, "v:1", 64, NULL);
+    add_claim(s, "a/waits", 1, 1);
+    decide(s);
+    view = view_of(s);
+    wait = &s->verdicts[0].wait;
+    CHECK(claims_report_is_current(&view, claims_basis(&view), &s->claims[0], &s->decided[0], wait));
+    s->decided[0].held_ipus++;
+    CHECK(!claims_report_is_current(&view, claims_basis(&view), &s->claims[0], &s->decided[0], wait));
 }
 
 TEST_F(scene, s, who_may_not_wait_is_served_if_nobody_has_to_wait)

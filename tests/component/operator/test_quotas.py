@@ -1,0 +1,43 @@
+"""Quotas of IPUs for namespaces, and policies of single V-IPU controllers."""
+
+import json
+
+from waiting import until
+
+
+def test_who_is_over_quota_waits_and_blocks_nobody(world, vipu):
+    world.start_operator(vipu.address, "--queue-quotas", f"{world.ns}=32,*=48", "--queue-policy", "strict")
+    first = world.job("first", ipusPerJobInstance="32")
+    pods = first.run_pods(1)
+    first.wait("Running")
+    over = world.job("over", ipusPerJobInstance="16")
+    assert over.wait("Pending", "IPUQuotaExceeded")["lastMessage"] == (
+        f"Waiting for 16 IPUs: namespace {world.ns} holds 32 of its quota of 32 IPUs; it starts when jobs of the namespace have ended")
+    large = world.job("large", ipusPerJobInstance="64")
+    assert f"namespace {world.ns} may hold 32 IPUs" in large.wait("Pending", "IPUQuotaExceeded")["lastMessage"]
+    other = world.job("other", ns=world.make_namespace(f"{world.ns}-other"), ipusPerJobInstance="32")
+    other.run_pods(1)
+    world.operator.kill()
+    world.restart_operator()
+    over.wait("Pending", "IPUQuotaExceeded")
+    for pod in pods.values():
+        world.kubelet.succeed(pod)
+    over.run_pods(1)
+    over.wait("Running")
+    large.wait("Pending", "IPUQuotaExceeded")
+
+
+def test_instances_of_one_job_never_hold_more_than_the_quota(world, vipu):
+    """They are granted together, before any record is seen."""
+    world.start_operator(vipu.address, "--queue-quotas", "*=3")
+    many = world.job("many", jobInstances=10, ipusPerJobInstance="1")
+    until(lambda: len(world.records()) == 3, "as many as the quota allows", tell=world.tell)
+    many.run_pods(3)
+    assert len(world.records()) == 3
+
+
+def test_a_controller_may_have_its_own_policy(world, vipu):
+    host, port = vipu.address.rsplit(":", 1)
+    operator = world.start_operator([{"host": host, "port": int(port), "policy": "strict"}])
+    page = json.loads(operator.ask("/queue")[1])
+    assert (page["policy"], page["controllers"][0]["policy"]) == ("bounded", "strict")
