@@ -230,7 +230,8 @@ void board_begin(struct board *b, uint32_t now)
     b->prior = reserved;
     b->prior_count = b->reserved_count;
     b->reserved_count = b->log_count = 0;
-    b->strict = b->closed = b->unsettled = 0;
+    b->has_yielded = false;
+    b->strict = b->closed = b->unsettled = b->unsure = 0;
     memset(b->ns_reserved, 0, b->input->namespace_count * sizeof(*b->ns_reserved));
     for (uint32_t c = 0; c < b->occupancy.room_count; c++) {
         uint64_t bit = (uint64_t)1 << c;
@@ -288,13 +289,33 @@ uint32_t board_next_instance(const struct board *b, uint32_t claim)
     return b->input->claims[claim].instance + b->started[claim];
 }
 
-const struct forecast_reservation *board_prior_of(const struct board *b, uint32_t claim)
+/* The reservation that the claim's next instance had. */
+static bool take_prior(struct board *b, uint32_t claim, struct forecast_reservation *ret)
 {
-    for (uint32_t i = 0; i < b->prior_count; i++)
-        if (b->prior[i].uid == b->input->claims[claim].uid &&
-            b->prior[i].instance == board_next_instance(b, claim))
-            return &b->prior[i];
-    return NULL;
+    for (uint32_t i = 0; i < b->prior_count; i++) {
+        if (b->prior[i].uid != b->input->claims[claim].uid ||
+            b->prior[i].instance != board_next_instance(b, claim))
+            continue;
+        *ret = b->prior[i];
+        b->prior[i] = b->prior[--b->prior_count];
+        return true;
+    }
+    return false;
+}
+
+bool board_breaks_promise(const struct board *b, const struct forecast_reservation *own, uint32_t controller,
+                          const struct forecast_block *block, uint32_t until)
+{
+    if (!own || own->promise_s == FORECAST_UNKNOWN || own->start_s > own->promise_s)
+        return false;
+    for (uint32_t i = 0; i < b->prior_count; i++) {
+        const struct forecast_reservation *r = &b->prior[i];
+
+        if (r->promise_s != FORECAST_UNKNOWN && r->controller == controller &&
+            forecast_blocks_overlap(&r->block, block) && until > board_key(since_now(b, r->start_s), b->now))
+            return true;
+    }
+    return false;
 }
 
 static void start(struct board *b, uint32_t claim, uint32_t c, const struct forecast_block *block)
@@ -325,9 +346,9 @@ static void start(struct board *b, uint32_t claim, uint32_t c, const struct fore
 }
 
 /* Its own block first, then the first controller with room, as in a strict order. */
-static bool try_start(struct board *b, const struct group *g, uint32_t claim)
+static bool try_start(struct board *b, const struct group *g, uint32_t claim,
+                      const struct forecast_reservation *own)
 {
-    const struct forecast_reservation *own = board_prior_of(b, claim);
     uint32_t end = board_end_of(b, g, claim);
     struct forecast_block block;
 
@@ -340,10 +361,13 @@ static bool try_start(struct board *b, const struct group *g, uint32_t claim)
     for (uint64_t left = g->controllers & ~b->closed; left; left &= left - 1) {
         uint32_t c = (uint32_t)__builtin_ctzll(left);
 
-        if (place_find(&b->occupancy, c, g->size, end, &block)) {
+        if (!place_find(&b->occupancy, c, g->size, end, &block))
+            continue;
+        if (!board_breaks_promise(b, own, c, &block, end)) {
             start(b, claim, c, &block);
             return true;
         }
+        b->has_yielded = true;
     }
     return false;
 }
@@ -360,12 +384,13 @@ static bool can_start(struct board *b, const struct group *g, uint32_t claim)
 bool board_serve(struct board *b, uint32_t claim)
 {
     const struct group *g = &b->line->groups[b->line->group_of[claim]];
+    struct forecast_reservation prior, *own = take_prior(b, claim, &prior) ? &prior : NULL;
 
-    if (can_start(b, g, claim) && try_start(b, g, claim))
+    if (can_start(b, g, claim) && try_start(b, g, claim, own))
         return true;
     if (!board_asks_everybody(b, g))
         return false;
-    if (reservation_make(b, g, claim))
+    if (reservation_make(b, g, claim, own))
         count_ipus(b, b->ns_reserved, b->input->claims[claim].ns, g->size);
     b->closed |= g->controllers & b->strict; /* today's rule: nothing passes it wherever it could start */
     b->unsettled &= ~(g->controllers & b->strict);

@@ -36,7 +36,10 @@ struct board {
     uint64_t strict;    /* the controllers where nothing passes the first that waits */
     uint64_t closed;    /* those of them where one waits */
     uint64_t unsettled; /* the controllers where a claim that must wait gets a reservation, or closes it */
-    struct forecast_reservation *prior, *reserved; /* the latter of now, the former of before */
+    uint64_t unsure;    /* the controllers where a claim waits that has no promise: it may take any block */
+    bool has_yielded;   /* one would have started, had it not broken a promise made to a later claim */
+    /* Of before, without those of claims that have been served; and of now. */
+    struct forecast_reservation *prior, *reserved;
     uint32_t prior_count, reserved_count;
     uint32_t *log; /* slots that were filled, in order */
     uint32_t log_count;
@@ -50,7 +53,9 @@ uint32_t board_key(int64_t bound_s, int64_t start_s);
 int64_t board_time(const struct board *b, int64_t since_now);
 uint32_t board_depth(const struct board *b); /* reservations per controller */
 uint32_t board_next_instance(const struct board *b, uint32_t claim);
-/* The reservation that the claim's next instance had; NULL: none. */
-const struct forecast_reservation *board_prior_of(const struct board *b, uint32_t claim);
+/* Whether a claim with this prior reservation, of which a promise is kept, would break one that was made to a
+ * later claim, if it had this block until then. Who has no promise to wait for has precedence. */
+bool board_breaks_promise(const struct board *b, const struct forecast_reservation *own, uint32_t controller,
+                          const struct forecast_block *block, uint32_t until);
 /* IPUs of this controller were taken, released or fenced. */
 void board_note_change(struct board *b, uint32_t controller);

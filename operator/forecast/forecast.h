@@ -14,6 +14,10 @@
  * minute and 5 %. A later claim may start outside every reserved block, or inside if it must have ended when
  * the reservation begins (invariant I-HEAD): so it cannot delay the reserved claim while bounds hold.
  *
+ * Promises. The first start_s of a reservation is a promise, unless an earlier claim without one could take
+ * the block. A claim whose own promise holds breaks none that was made to a later claim: it neither starts in
+ * such a block nor moves its reservation there, unless it must have ended when that one begins.
+ *
  * Bounds. `strict` and `bounded` believe deadlines only, `predicted` also the p90 of a run time without a
  * deadline. A bound that has passed is corrected by growing steps (run_estimate_corrected), so that the
  * reservation slides by known jumps. `max_slide_s` after the promised start, the block closes to everybody
@@ -61,8 +65,8 @@ struct forecast_block {
 
 static inline bool forecast_blocks_overlap(const struct forecast_block *a, const struct forecast_block *b)
 {
-    return a->ipus & b->ipus && a->domain < b->domain + b->domain_count &&
-           b->domain < a->domain + a->domain_count;
+    return a->ipus & b->ipus && a->domain < (uint64_t)b->domain + b->domain_count &&
+           b->domain < (uint64_t)a->domain + a->domain_count;
 }
 
 struct forecast_controller {

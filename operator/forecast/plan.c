@@ -142,12 +142,29 @@ static void wake_at(const struct forecast *f, int64_t from_s, int64_t span, int6
         *wake_s = time_s;
 }
 
+/* What a claim yielded to may be gone. */
+static bool has_new_reservations(const struct forecast *f)
+{
+    uint32_t same = 0;
+
+    for (size_t i = 0; i < f->input.reservation_count; i++)
+        for (uint32_t n = 0; n < f->board.reserved_count; n++) {
+            const struct forecast_reservation *a = &f->input.reservations[i], *b = &f->board.reserved[n];
+
+            same += a->uid == b->uid && a->instance == b->instance && a->controller == b->controller &&
+                    memcmp(&a->block, &b->block, sizeof(a->block)) == 0;
+        }
+    return same < f->input.reservation_count;
+}
+
 /* When a bound passes, a block closes, or a claim comes first in its priority. */
 static int64_t next_wake(const struct forecast *f)
 {
     const struct forecast_settings *settings = &f->input.settings;
     int64_t wake_s = FORECAST_UNKNOWN;
 
+    if (f->board.has_yielded && has_new_reservations(f))
+        wake_at(f, f->input.now_s, 1, &wake_s);
     for (uint32_t i = 0; i < f->board.reserved_count; i++) {
         const struct forecast_reservation *r = &f->board.reserved[i];
 
@@ -216,7 +233,8 @@ static void apply_bounds(const struct forecast *f, const struct forecast_reserva
 {
     struct forecast_verdict *v = &f->verdicts[r->claim];
 
-    if (r->start_s == FORECAST_UNKNOWN || f->input.controllers[r->controller].policy == FORECAST_PREDICTED)
+    if (r->promise_s == FORECAST_UNKNOWN || r->start_s == FORECAST_UNKNOWN ||
+        f->input.controllers[r->controller].policy == FORECAST_PREDICTED)
         return;
     v->p90_s = r->start_s;
     v->p50_s = v->p50_s < v->p90_s ? v->p50_s : v->p90_s;

@@ -34,13 +34,24 @@ static uint32_t latest_to_change(const struct board *b, uint32_t prior_key)
     return prior_key > least ? prior_key - least - 1 : 0;
 }
 
+/* The key at which a claim has ended that starts at this one. */
+static uint32_t until_of(const struct board *b, const struct forecast_claim *claim, const struct offer *o)
+{
+    int64_t span = claim_bound(claim, b->input->controllers[o->controller].policy == FORECAST_PREDICTED);
+
+    if (o->key >= KEY_NO_BOUND || span == FORECAST_UNKNOWN ||
+        __builtin_add_overflow(span, (int64_t)o->key, &span))
+        span = FORECAST_UNKNOWN;
+    return board_key(span, b->now);
+}
+
 /* Of the controllers where it could still reserve, the prior block or the one that is free earliest. Without
  * places there is no block and no time. */
-static bool find_offer(struct board *b, const struct group *g, const struct forecast_reservation *prior,
-                       struct offer *best)
+static bool find_offer(struct board *b, const struct group *g, const struct forecast_claim *claim,
+                       const struct forecast_reservation *prior, struct offer *best)
 {
     struct offer it;
-    bool found = prior && offer_prior(b, g, prior, best), is_placed;
+    bool has_prior = prior && offer_prior(b, g, prior, best), found = has_prior, is_placed;
     uint32_t latest = found ? latest_to_change(b, best->key) : KEY_GONE - 1;
 
     for (uint64_t left = g->controllers & b->unsettled; left; left &= left - 1) {
@@ -53,7 +64,8 @@ static bool find_offer(struct board *b, const struct group *g, const struct fore
         if (!is_placed || !place_earliest(&b->occupancy, it.controller, g->size, latest, &it.block, &it.key))
             continue;
         it.free = place_free_ipus(&b->occupancy, it.controller, &it.block);
-        if (it.key == best->key && it.free >= best->free)
+        if ((it.key == best->key && it.free >= best->free) ||
+            (has_prior && board_breaks_promise(b, prior, it.controller, &it.block, until_of(b, claim, &it))))
             continue;
         *best = it;
         latest = it.key;
@@ -99,7 +111,7 @@ static void set_limits(const struct board *b, const struct forecast_claim *claim
 
     if (o->key < KEY_NO_BOUND) {
         r->start_s = board_time(b, o->key);
-        if (r->promise_s == FORECAST_UNKNOWN)
+        if (r->promise_s == FORECAST_UNKNOWN && !(b->unsure >> o->controller & 1))
             r->promise_s = r->start_s;
         r->is_closed = has_passed(r->promise_s, settings->max_slide_s, now_s) &&
                        (is_old || b->input->controllers[o->controller].policy != FORECAST_PREDICTED);
@@ -108,17 +120,6 @@ static void set_limits(const struct board *b, const struct forecast_claim *claim
         r->is_closed = is_old && !is_held_by_own(b, o, claim->ns);
         r->is_open = !r->is_closed;
     }
-}
-
-/* The key at which a claim has ended that starts at this one. */
-static uint32_t until_of(const struct board *b, const struct forecast_claim *claim, const struct offer *o)
-{
-    int64_t span = claim_bound(claim, b->input->controllers[o->controller].policy == FORECAST_PREDICTED);
-
-    if (o->key >= KEY_NO_BOUND || span == FORECAST_UNKNOWN ||
-        __builtin_add_overflow(span, (int64_t)o->key, &span))
-        span = FORECAST_UNKNOWN;
-    return board_key(span, b->now);
 }
 
 /* Whoever has started in this plan comes before it in turn. That may break its promise, as an arrival of
@@ -147,14 +148,14 @@ static void fence_off(struct board *b, const struct forecast_claim *claim, const
         b->unsettled &= ~((uint64_t)1 << o->controller);
 }
 
-bool reservation_make(struct board *b, const struct group *g, uint32_t claim)
+bool reservation_make(struct board *b, const struct group *g, uint32_t claim,
+                      const struct forecast_reservation *prior)
 {
     const struct forecast_claim *it = &b->input->claims[claim];
-    const struct forecast_reservation *prior = board_prior_of(b, claim);
     struct forecast_reservation *r = &b->reserved[b->reserved_count];
     struct offer best = {.key = KEY_GONE};
 
-    if (!find_offer(b, g, prior, &best))
+    if (!find_offer(b, g, it, prior, &best))
         return false;
     *r = (struct forecast_reservation){.uid = it->uid,
                                        .instance = board_next_instance(b, claim),
@@ -169,6 +170,8 @@ bool reservation_make(struct board *b, const struct group *g, uint32_t claim)
     if (best.key != KEY_GONE)
         set_limits(b, it, &best, r);
     b->reserved_count++;
+    if (r->promise_s == FORECAST_UNKNOWN)
+        b->unsure |= g->controllers;
     if (b->strict >> best.controller & 1) {
         r->is_closed = true;
         r->is_open = false;

@@ -3,6 +3,7 @@
 
 #include "operator/forecast/board_state.h"
 
-/* Makes a reservation for the claim's next instance, if one of its controllers has one to give. False: none.
- */
-bool reservation_make(struct board *b, const struct group *g, uint32_t claim);
+/* Makes a reservation for the claim's next instance, if one of its controllers has one to give. `prior` is
+ * the one that it had; NULL: none. False: none. */
+bool reservation_make(struct board *b, const struct group *g, uint32_t claim,
+                      const struct forecast_reservation *prior);

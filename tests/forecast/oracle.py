@@ -153,7 +153,7 @@ class Moment:
         self.claims = scenario["claims"]
         self.prior = {(kept["uid"], kept["instance"]): kept for kept in scenario.get("reservations", [])}
         self.next_instance = {claim["uid"]: claim.get("instance", 0) for claim in self.claims}
-        self.starts, self.reserved = [], []
+        self.starts, self.reserved, self.asked, self.unsure = [], [], set(), set()
 
     def occupy(self, running):
         machine = self.machines[running.get("controller", 0)]
@@ -187,6 +187,15 @@ class Moment:
         self.next_instance[claim["uid"]] += 1
         return True
 
+    def breaks_promise(self, claim, number, block, end):
+        """Who can rely on a promise breaks no promise that was made to somebody later."""
+        own = self.prior.get(self.key_of(claim))
+        if not own or own["promise"] is None or own["start"] is None or own["start"] > own["promise"]:
+            return False
+        return any(kept["promise"] is not None and kept["controller"] == number and block & ipus_of(kept["block"], kept["ipus"])
+                   and end > (UNBOUNDED if kept["start"] is None else kept["start"] - self.now)
+                   for key, kept in self.prior.items() if key not in self.asked)
+
     def try_start(self, claim):
         """In its own block first, then at the first controller that has room."""
         numbers = [c for c in self.controllers(claim) if not self.machines[c].is_blocked]
@@ -197,21 +206,24 @@ class Moment:
                 return self.start(claim, own["controller"], block)
         for number in numbers:
             block = place(self.machines[number], claim["size"], self.end_of(claim, number))
-            if block:
+            if block and not self.breaks_promise(claim, number, block, self.end_of(claim, number)):
                 return self.start(claim, number, block)
         return False
 
     def offer_of(self, claim, numbers):
         """The controller, the time and the block that it reserves: those that it had, unless others are clearly earlier."""
         offers = [(*earliest(self.machines[c], claim["size"]), c) for c in numbers]
-        when, _, _, block, number = min(offers, key=lambda offer: (offer[0], offer[1], offer[4]))
         own = self.prior.get(self.key_of(claim))
         if own and own["controller"] in numbers:
             kept = ipus_of(own["block"], claim["size"])
             kept_when = free_at(self.machines[own["controller"]], kept)
-            both_unknown = kept_when >= UNBOUNDED and when >= UNBOUNDED
-            if both_unknown or kept_when < UNBOUNDED and kept_when - when <= max(60, kept_when // 20):
+            clearly = [offer for offer in offers if offer[0] < UNBOUNDED
+                       and (kept_when >= UNBOUNDED or kept_when - offer[0] > max(60, kept_when // 20))
+                       and not self.breaks_promise(claim, offer[4], offer[3], offer[0] + self.end_of(claim, offer[4]))]
+            if not clearly:
                 return own["controller"], kept_when, kept
+            offers = clearly
+        when, _, _, block, number = min(offers, key=lambda offer: (offer[0], offer[1], offer[4]))
         return number, when, block
 
     def reserve(self, claim):
@@ -224,13 +236,15 @@ class Moment:
         promise, since, is_open = own["promise"] if own else None, own["since"] if own else self.now, False
         is_old = self.now - since >= self.close_after
         if when < UNBOUNDED:
-            promise = self.now + when if promise is None else promise
-            is_closed = self.now - promise >= self.max_slide and (is_old or machine.policy != "predicted")
+            promise = self.now + when if promise is None and number not in self.unsure else promise
+            is_closed = promise is not None and self.now - promise >= self.max_slide and (is_old or machine.policy != "predicted")
         else:
             ns = claim.get("ns")
             is_own = ns is not None and any(machine.busy.get(ipu, 0) >= UNBOUNDED and machine.owners[ipu] == ns for ipu in block)
             is_closed = is_old and not is_own
             is_open = not is_closed
+        if promise is None:
+            self.unsure |= set(self.controllers(claim))
         if machine.policy == "strict":
             is_open, is_closed = False, True
         else:
@@ -240,6 +254,7 @@ class Moment:
                               is_open, is_closed))
 
     def serve(self, claim):
+        self.asked.add(self.key_of(claim))
         if self.try_start(claim):
             return True
         self.reserve(claim)
