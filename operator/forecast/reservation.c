@@ -122,7 +122,7 @@ static void set_limits(const struct board *b, const struct forecast_claim *claim
     }
 }
 
-/* Whoever has started in this plan comes before it in turn. That may break its promise, as an arrival of
+/* A claim that has started in this plan comes before it in turn. That may break its promise, as an arrival of
  * higher priority may. */
 static bool is_displaced(const struct board *b, const struct forecast_reservation *prior)
 {

@@ -198,7 +198,8 @@ TEST(an_engine_that_has_images_honours_more)
     AUTO(json)
     cJSON *doc =
         job_with("{\"containers\":[{\"name\":\"a\",\"image\":\"i\",\"imagePullPolicy\":\"Never\"}]}");
-    AUTO(json) cJSON *without = job_with("{\"containers\":[{\"name\":\"a\",\"resources\":{\"limits\":{\"cpu\":1}}}]}");
+    AUTO(json)
+    cJSON *without = job_with("{\"containers\":[{\"name\":\"a\",\"resources\":{\"limits\":{\"cpu\":1}}}]}");
     const struct object job = {.file = &file, .original = doc, .doc = doc};
     const struct object bare = {.file = &file, .original = without, .doc = without};
     AUTO(strv) struct strv notes = {0}, problems = {0};
