@@ -11,12 +11,12 @@ const struct reason reasons[] = {
      "Wait; the message names the jobs ahead"},
     {"InsufficientIPUs", REASON_WAITING, "No controller has a free block of IPUs of this size",
      "Wait, or suspend or delete one of the jobs that the message names"},
+    {"IPUQuotaExceeded", REASON_WAITING, "The namespace would hold more IPUs than its quota",
+     "Wait, end another job of the namespace, or ask an admin to raise queue.quotas in the chart's values"},
     {"QueueFull", REASON_WAITING, "As many instances wait for IPUs as the chart's values allow",
      "Wait, reduce spec.jobInstances of jobs that wait or delete some, or ask an admin to raise the value "
      "that "
      "the message names"},
-    {"IPUQuotaExceeded", REASON_WAITING, "The namespace would hold more IPUs than its quota",
-     "Wait, end another job of the namespace, or ask an admin to raise queue.quotas in the chart's values"},
     {"ExceedsCapacity", REASON_WARNING,
      "No controller can ever create a partition with as many IPUs as the job requests",
      "Create a new job with a smaller ipusPerJobInstance, a power of two"},
