@@ -93,6 +93,8 @@ static struct forecast_settings forecast_settings(const struct options *o)
     settings.depth = o->reservations;
     settings.close_after_s = o->close_after_s;
     settings.max_slide_s = o->max_slide_s;
+    settings.has_shares = o->share_half_life_s > 0;
+    settings.guard_after_s = o->guard_after_s ? o->guard_after_s : FORECAST_UNKNOWN;
     return settings;
 }
 
@@ -113,6 +115,8 @@ static void on_started(void *ctx)
                            .priority_classes = &app->priority_classes,
                            .queue_limits = queue_limits(o),
                            .quotas = o->queue_quotas ? &o->quotas : NULL,
+                           .share_weights = &o->share_weights,
+                           .share_half_life_s = o->share_half_life_s,
                            .queue_policy = (enum forecast_policy)o->queue_policy,
                            .forecast = forecast_settings(o),
                            .pods = {.launcher_image = o->launcher_image,

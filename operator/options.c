@@ -120,6 +120,17 @@ static const struct opt ROWS[] = {
     OPT_VALUE("queue-quotas", OPT_STR, AT(queue_quotas), "NAMESPACE=IPUS",
               "IPUs that the jobs of a namespace may hold at a time, comma-separated; \"*\": of each other "
               "namespace; 0: any number; default: any number"),
+    OPT_VALUE("queue-share-half-life-seconds", OPT_U32, AT(share_half_life_s), "SECONDS",
+              "Jobs of namespaces that have used fewer IPU-seconds for their weight come first in their "
+              "priority, and a half of what was used counts after so many seconds; 0: by age alone",
+              .fallback = "0", .max = INT32_MAX),
+    OPT_VALUE(
+        "queue-share-weights", OPT_STR, AT(queue_share_weights), "NAMESPACE=WEIGHT",
+        "Weights of the shares of namespaces, comma-separated; \"*\": of each other namespace; default: 1"),
+    OPT_VALUE("queue-guard-after-seconds", OPT_U32, AT(guard_after_s), "SECONDS",
+              "Seconds of waiting after which a job comes first in its priority, whatever its namespace has "
+              "used; 0: never",
+              .fallback = "0", .max = INT32_MAX),
     {.flag = "queue-policy",
      .type = OPT_CHOICE,
      .offset = AT(queue_policy),
@@ -254,6 +265,9 @@ enum opts_result options_read(int argc, char **argv, const char *(*env)(const ch
     check(ret, problems);
     if (ret->queue_quotas)
         namespace_numbers_read(ret->queue_quotas, "--queue-quotas", &ret->quotas, problems);
+    if (ret->queue_share_weights)
+        namespace_numbers_read(ret->queue_share_weights, "--queue-share-weights", &ret->share_weights,
+                               problems);
     read_config(ret, problems);
     return problems->count ? OPTS_BAD : OPTS_RUN;
 }
@@ -262,5 +276,6 @@ void options_release(struct options *options)
 {
     pool_config_release(&options->controllers);
     namespace_numbers_release(&options->quotas);
+    namespace_numbers_release(&options->share_weights);
     opts_release(&OPTIONS_SPEC, options);
 }

@@ -221,6 +221,7 @@ struct forecast_verdict {
 
 /* Complete when forecast_new() returns, except for the expected starts. */
 struct forecast_plan {
+    const uint32_t *order;               /* the line: claims of the input by index */
     const struct forecast_start *starts; /* in the order of the line */
     size_t start_count;
     const struct forecast_reservation *reserved; /* in the order of the line */

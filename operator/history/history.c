@@ -1,6 +1,7 @@
 #include "operator/history/history.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -195,12 +196,18 @@ bool history_is_saved(const struct history *history)
 cJSON *history_print(const struct history *history)
 {
     AUTO(str) struct str runs = {0};
+    AUTO(str) struct str usage = {0};
     cJSON *data = json_object();
 
     run_history_write(&history->runs, &runs);
     json_put_str(data, "runs", str_text(&runs));
     json_put_strf(data, "earlyPermille", "%u", history->early_permille);
     json_put_strf(data, "latePermille", "%u", history->late_permille);
+    if (history->usage.count) {
+        usage_write(&history->usage, &usage);
+        json_put_str(data, "usage", str_text(&usage));
+        json_put_strf(data, "usageAsOf", "%" PRId64, history->usage.as_of_s);
+    }
     return data;
 }
 
@@ -237,6 +244,28 @@ static void read_permille(const cJSON *data, const char *key, uint32_t *ret, str
                  FORECAST_PERMILLE_MAX);
 }
 
+static void report_lines(struct str *problems, const char *key, size_t left_out)
+{
+    if (!left_out)
+        return;
+    str_addf(problems, "; data.%s has ", key);
+    str_add_count(problems, left_out, "line", NULL);
+    str_adds(problems, " that no operator has written");
+}
+
+static void read_usage(struct history *history, const cJSON *data, struct str *problems)
+{
+    const char *text = json_str(data, "usage", "");
+    int64_t as_of_s;
+
+    if (!*text)
+        return;
+    if (parse_i64(json_str(data, "usageAsOf", ""), 0, INT64_MAX, &as_of_s))
+        report_lines(problems, "usage", usage_read(&history->usage, text, as_of_s));
+    else
+        str_adds(problems, "; data.usageAsOf is no time in seconds");
+}
+
 char *history_read(struct history *history, const cJSON *data)
 {
     const char *text = json_str(data, "runs", "");
@@ -245,11 +274,8 @@ char *history_read(struct history *history, const cJSON *data)
 
     if (bytes > HISTORY_TEXT_MAX)
         str_addf(&problems, "; data.runs has %zu bytes, more than %zu", bytes, HISTORY_TEXT_MAX);
-    if (left_out) {
-        str_adds(&problems, "; data.runs has ");
-        str_add_count(&problems, left_out, "line", NULL);
-        str_adds(&problems, " that no operator has written");
-    }
+    report_lines(&problems, "runs", left_out);
+    read_usage(history, data, &problems);
     if (history->noted.starts == history->saved.starts) {
         read_permille(data, "earlyPermille", &history->early_permille, &problems);
         read_permille(data, "latePermille", &history->late_permille, &problems);

@@ -6,6 +6,7 @@
 #include "base/doc/json.h"
 #include "base/doc/openmetrics.h"
 #include "operator/forecast/run_estimate.h"
+#include "operator/forecast/usage.h"
 #include "operator/progress/job_progress.h"
 
 /* A lookup is a pass over all runs. So many are made in a second, and their results are kept: equal kinds are
@@ -27,6 +28,7 @@ struct history_mark {
 
 struct history {
     struct run_history runs;
+    struct usage usage; /* noted with a run, or not at all */
     struct history_mark noted, saved;
     uint32_t early_permille, late_permille;   /* as in struct forecast_settings */
     uint64_t starts[HISTORY_STARTS];          /* since this process leads, by the band that was told */

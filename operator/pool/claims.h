@@ -11,6 +11,7 @@
 #include "operator/api/queue/namespace_numbers.h"
 #include "operator/api/queue/queue_limits.h"
 #include "operator/forecast/forecast.h"
+#include "operator/forecast/usage.h"
 #include "vipu/placement/pool.h"
 
 /* A partition in use. Borrowed. */
@@ -151,6 +152,8 @@ struct claims_view {
     const struct map *held; /* namespace -> IPUs that its jobs hold, whether listed or not; with quotas */
     int64_t now_s;
     struct forecast_settings settings;
+    const struct namespace_numbers *weights;         /* of shares; with settings.has_shares, as is... */
+    const struct usage *usage;                       /* ...of runs that have ended */
     const struct forecast_reservation *reservations; /* of the previous plan */
     size_t reservation_count;
 };

@@ -358,7 +358,8 @@ static void explain_waits(const struct claims_view *view, const struct claim *cl
     const struct forecast_plan *made = forecast_plan_of(plan->forecast);
     AUTO(mem) struct quota_use *uses = count_quota_use(plan);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t k = 0; k < count; k++) {
+        size_t i = made->order[k];
         enum claim_wait_cause full = is_excess[i] ? verdicts[i].why : CLAIM_NOTHING_TO_REPORT;
         size_t reserved = made->verdicts[i].is_reserved ? made->verdicts[i].controller : SIZE_MAX;
 

@@ -11,6 +11,8 @@
 /* The engine takes who has run long to run long. Cordoned IPUs come after all others. */
 #define FOREIGN_AGE_S (30 * 24 * 3600)
 #define CORDONED_SINCE_S INT64_MIN
+/* As in shares.c: what a run takes of which nothing is known. */
+#define UNKNOWN_RUN_S 3600
 
 struct claims_plan_place {
     uint64_t uid;
@@ -272,12 +274,46 @@ static void set_quotas(struct claims_plan_memory *m, const struct claims_view *v
     }
 }
 
+/* A run is charged as a whole from its start, so that nobody starts thousands before they count. */
+static uint64_t charge_of(const struct forecast_running *running, int64_t now_s)
+{
+    int64_t age_s, left_s = running->left.p50;
+
+    if (__builtin_sub_overflow(now_s, running->start_s, &age_s) || age_s < 0)
+        age_s = 0;
+    if (!left_s && running->end_s != FORECAST_UNKNOWN)
+        left_s = running->end_s > now_s ? running->end_s - now_s : 0;
+    else if (!left_s)
+        left_s = age_s < UNKNOWN_RUN_S ? UNKNOWN_RUN_S - age_s : 0;
+    return (uint64_t)(age_s + left_s) * running->size;
+}
+
+static void set_shares(struct claims_plan_memory *m, const struct claims_view *view)
+{
+    const char *ns;
+    void *number;
+
+    for (size_t i = 0; map_next(&m->numbers, &i, &ns, &number);) {
+        struct forecast_namespace *it = &m->namespaces[(uintptr_t)number - 1];
+
+        it->weight = view->weights ? namespace_numbers_get(view->weights, ns) : 0;
+        it->used_ipu_s = usage_of(view->usage, ns, view->now_s);
+    }
+    for (size_t i = 0; i < m->running_count; i++) {
+        if (m->running[i].ns != FORECAST_NONE)
+            m->namespaces[m->running[i].ns].used_ipu_s += charge_of(&m->running[i], view->now_s);
+    }
+}
+
 static void add_namespaces(struct claims_plan_memory *m, const struct claims_view *view)
 {
-    if (!view->quotas)
+    if (!view->quotas && !view->settings.has_shares)
         return;
     m->namespaces = mem_alloc((m->numbers.count + 1) * sizeof(*m->namespaces));
-    set_quotas(m, view);
+    if (view->quotas)
+        set_quotas(m, view);
+    if (view->settings.has_shares)
+        set_shares(m, view);
 }
 
 /* ---- the plan ---- */

@@ -497,6 +497,8 @@ static void decide(const struct reconciler *r, struct ipu_queue *ipu_queue)
                                            .held = &ipu_queue->held,
                                            .now_s = loop_unix_micros() / 1000000,
                                            .settings = r->options.forecast,
+                                           .weights = r->options.share_weights,
+                                           .usage = &r->history->usage,
                                            .reservations = r->queue_plan.reserved,
                                            .reservation_count = r->queue_plan.reserved_count};
     history_calibrate(r->history, &ipu_queue->view.settings);

@@ -163,6 +163,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->queue_plan.ctx = r;
     r->queue = workqueue_new();
     r->history = history_new();
+    r->history->usage.half_life_s = options->share_half_life_s;
     r->pool = pool_new(loop, &(struct pool_options){.config = options->controllers,
                                                     .credentials = options->credentials,
                                                     .may_send = may_send,

@@ -49,6 +49,11 @@ void run_times_note_job(struct job_cache *cache, const struct job *job)
 void run_times_note_record(struct reconciler *r, const struct job_cache *cache, const struct record *old,
                            const struct record *new)
 {
-    if (run_has_ended(old, new) && cache->kind.size)
-        history_note_run(r->history, &cache->kind, elapsed_s(r, cache, old));
+    int64_t seconds;
+
+    if (!run_has_ended(old, new) || !cache->kind.size)
+        return;
+    seconds = elapsed_s(r, cache, old);
+    usage_note(&r->history->usage, old->job_ns, old->size, seconds, loop_unix_micros() / 1000000);
+    history_note_run(r->history, &cache->kind, seconds);
 }

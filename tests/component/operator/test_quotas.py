@@ -1,8 +1,11 @@
-"""Quotas of IPUs for namespaces, and policies of single V-IPU controllers."""
+"""Quotas and shares of namespaces, and policies of single V-IPU controllers."""
 
 import json
 
 from waiting import until
+from world import OPERATOR_NS
+
+HISTORY = "ipu-operator-history"
 
 
 def test_who_is_over_quota_waits_and_blocks_nobody(world, vipu):
@@ -41,3 +44,36 @@ def test_a_controller_may_have_its_own_policy(world, vipu):
     operator = world.start_operator([{"host": host, "port": int(port), "policy": "strict"}])
     page = json.loads(operator.ask("/queue")[1])
     assert (page["policy"], page["controllers"][0]["policy"]) == ("bounded", "strict")
+
+
+def test_a_new_leader_knows_what_namespaces_have_used(world, vipu):
+    flags = ("--queue-share-half-life-seconds", "604800", "--history", HISTORY)
+    world.keep(None, lambda: world.api.delete("configmaps", OPERATOR_NS, HISTORY))
+    operator = world.start_operator(vipu.address, *flags)
+    used = world.job("used", ipusPerJobInstance="64")
+    for pod in used.run_pods(1).values():
+        world.kubelet.succeed(pod)
+    used.wait_released()
+
+    def stored():
+        return (world.api.get("configmaps", OPERATOR_NS, HISTORY) or {}).get("data") or {}
+    ns_hash, ipu_s = until(lambda: stored().get("usage"), "its usage is stored", tell=world.tell).split()
+    assert int(ipu_s) % 64 == 0 and world.ns not in json.dumps(stored())
+    operator.kill()
+    world.api.patch("configmaps", OPERATOR_NS, HISTORY, {"data": {"usage": f"{ns_hash} 1000000\n"}})
+
+    world.restart_operator()
+    operator.until_logged(r"history of run times read .*runs\W+1\b")
+    third = world.make_namespace(f"{world.ns}-third")
+    first = world.job("first", ns=third, ipusPerJobInstance="64")
+    pods = first.run_pods(1)
+    older = world.job("older", ipusPerJobInstance="64")
+    assert older.wait("Pending", "InsufficientIPUs")["queue"]["position"] == 1
+    world.cluster.next_second()
+    younger = world.job("younger", ns=world.make_namespace(f"{world.ns}-other"), ipusPerJobInstance="64")
+    younger.wait("Pending", "InsufficientIPUs")
+    assert "the first is " + f"{younger.ns}/younger" in older.wait("Pending", "Queued")["lastMessage"]
+    for pod in pods.values():
+        world.kubelet.succeed(pod)
+    younger.run_pods(1)
+    older.wait("Pending", "InsufficientIPUs")

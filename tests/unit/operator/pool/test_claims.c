@@ -22,7 +22,8 @@ struct scene {
     struct told verdicts[MAX];
     size_t claim_count;
     struct queue_limits limits;
-    struct namespace_numbers quotas;
+    struct namespace_numbers quotas, weights;
+    struct usage usage;
     struct map held; /* namespace -> IPUs */
     int64_t now_s;
     struct forecast_settings settings;
@@ -44,6 +45,7 @@ static void scene_release(struct scene *s)
     claims_grants_release(&s->grants);
     claims_plan_free(s->plan);
     namespace_numbers_release(&s->quotas);
+    namespace_numbers_release(&s->weights);
     map_release(&s->held);
 }
 
@@ -91,6 +93,8 @@ static struct claims_view view_of(const struct scene *s)
                                 .limits = s->limits,
                                 .quotas = s->quotas.of.count ? &s->quotas : NULL,
                                 .held = &s->held,
+                                .weights = &s->weights,
+                                .usage = &s->usage,
                                 .now_s = s->now_s,
                                 .settings = s->settings};
 }
@@ -322,7 +326,11 @@ TEST_F(scene, s, who_is_over_quota_is_not_in_the_queue)
 
 TEST_F(scene, s, what_is_kept_for_a_job_counts_in_its_quota)
 {
-    struct claims_running running = {.job = "a/runs", .uid = "a/runs", .size = 16, .end_s = FORECAST_UNKNOWN};
+    struct claims_running running = {.job = "a/runs",
+                                     .uid = "a/runs",
+                                     .place = {.domain_count = 1, .ipus = 0xffff},
+                                     .size = 16,
+                                     .end_s = FORECAST_UNKNOWN};
     struct claims_controller *c;
 
     set_quotas(s, "a=32");
@@ -358,6 +366,71 @@ TEST_F(scene, s, a_report_about_a_quota_is_current_while_its_numbers_are)
     CHECK(claims_report_is_current(&view, claims_basis(&view), &s->claims[0], &s->decided[0], wait));
     s->decided[0].held_ipus++;
     CHECK(!claims_report_is_current(&view, claims_basis(&view), &s->claims[0], &s->decided[0], wait));
+}
+
+/* ---- shares ---- */
+
+static void share(struct scene *s, const char *weights)
+{
+    AUTO(strv) struct strv problems = {0};
+
+    s->settings.has_shares = true;
+    s->settings.guard_after_s = FORECAST_UNKNOWN;
+    s->settings.depth = 1;
+    s->usage.half_life_s = 86400;
+    namespace_numbers_read(weights, "weights", &s->weights, &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    add_controller(s, "v:1", 64, (const uint32_t[]){32, 32, 0});
+    add_claim(s, "a/older", 1, 32);
+    add_claim(s, "b/younger", 2, 32);
+}
+
+static void check_first(struct scene *s, const char *first, const char *second)
+{
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, first)->wait.position, 1);
+    CHECK_STR_EQ(verdict_of(s, first)->wait.reason, "InsufficientIPUs");
+    CHECK_INT_EQ(verdict_of(s, second)->wait.position, 2);
+    CHECK_STR_EQ(verdict_of(s, second)->wait.blockers.items[0], first);
+}
+
+TEST_F(scene, s, who_has_used_less_comes_first)
+{
+    share(s, "");
+    usage_note(&s->usage, "a", 64, 86400, 0);
+    usage_note(&s->usage, "b", 1, 86400, 0);
+    check_first(s, "b/younger", "a/older");
+}
+
+TEST_F(scene, s, who_has_a_greater_weight_may_use_more)
+{
+    share(s, "a=100,*=1");
+    usage_note(&s->usage, "a", 64, 86400, 0);
+    usage_note(&s->usage, "b", 1, 86400, 0);
+    check_first(s, "a/older", "b/younger");
+}
+
+TEST_F(scene, s, what_runs_counts_from_its_start)
+{
+    struct claims_running running = {.job = "a/runs",
+                                     .uid = "a/runs",
+                                     .place = {.domain_count = 1, .ipus = 0xffffffff},
+                                     .size = 32,
+                                     .end_s = FORECAST_UNKNOWN};
+
+    share(s, "");
+    s->controllers[0].running = &running;
+    s->controllers[0].running_count = 1;
+    check_first(s, "b/younger", "a/older");
+}
+
+TEST_F(scene, s, who_has_waited_long_is_guarded)
+{
+    share(s, "");
+    usage_note(&s->usage, "a", 64, 86400, 0);
+    s->settings.guard_after_s = 60;
+    s->now_s = 61;
+    check_first(s, "a/older", "b/younger");
 }
 
 TEST_F(scene, s, who_may_not_wait_is_served_if_nobody_has_to_wait)
