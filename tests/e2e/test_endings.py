@@ -119,6 +119,34 @@ def test_a_failed_worker_leaves_the_logs_of_its_peers(stack, start):
     kube.wait_for("the partition is given back", lambda: not stack.partitions())
 
 
+def test_an_images_own_entry_point_leaves_the_report_to_the_init_container(namespace, start):
+    """And the exception is quoted, whatever the program prints below it."""
+    fails = job("entry", "", restartPolicy={"type": "OnFailure", "backOffLimit": 1})
+    container = fails["spec"]["workers"]["template"]["spec"]["containers"][0]
+    del container["command"]
+    container["args"] = ["python3", "-c", "import atexit; atexit.register(print, 'cleaning up'); raise KeyError('lr')"]
+    made = start(fails)
+    ended = made.wait_for_reason("BackoffLimitExceeded")
+    assert ended["lastMessage"].endswith("backOffLimit of 1 restart reached: KeyError: 'lr'"), ended
+    report = namespace("logs", "entry-worker-0", "-c", "ipu-launcher")
+    assert report.startswith("ipu-launch: This is restart 1 of instance 0.\nipu-launch: The attempt before it failed at ")
+    assert "Container main of pod entry-worker-0 exited with code 1: KeyError: 'lr'" in report
+    assert own_lines(made.log()) == made.log().splitlines()
+
+
+def test_a_deleted_job_names_the_finalizers_that_keep_it(stack, namespace, start):
+    kept = job("kept", UNTIL_TOLD)
+    kept["metadata"]["finalizers"] = ["example.com/backup"]
+    made = start(kept)
+    made.wait_for_state("Running")
+    namespace("delete", "ipujob", "kept", "--wait=false")
+    kube.wait_for(made.reported, lambda: "until its other finalizers are removed: example.com/backup" in made.status["lastMessage"])
+    kube.wait_for(made.reported, lambda: made.get()["metadata"]["finalizers"] == ["example.com/backup"])
+    assert not stack.partitions() and not stack.records()
+    namespace("patch", "ipujob", "kept", "--type=merge", "-p", '{"metadata": {"finalizers": []}}')
+    kube.wait_for("the job is gone", lambda: made.get() is None)
+
+
 def test_the_log_of_a_failed_attempt_is_readable_until_the_next_begins(start):
     """And its last lines are in the status afterwards, those of its peer too, and in the log of the next."""
     made = start(job("again", FAILS_WHEN_TOLD, workersPerJobInstance="2",

@@ -36,6 +36,12 @@ def test_reports_a_signal(run):
     assert "was killed by SIGKILL (exit code 137)" in done.final["status"]["lastMessage"]
 
 
+def test_a_killed_python_program_has_lost_no_line(run):
+    """As kubeflow/training-operator has it, pkg/controller.v1/pytorch/envvar.go."""
+    done = run(job("", container={"command": ["python3", "-c", "import os; print('epoch 1'); os.kill(os.getpid(), 9)"]}))
+    assert (done.code, done.lines) == (1, ["[0.0] epoch 1"])
+
+
 def test_workers_find_each_other_and_their_share(run):
     """By the names that a cluster's DNS knows, of which every worker has the same list."""
     done = run(job('env | grep -E "^(RANK|WORLD_SIZE|POPDIST|MASTER_ADDR)"; getent hosts "$MASTER_ADDR" >/dev/null && echo found=1',

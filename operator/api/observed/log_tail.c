@@ -341,7 +341,8 @@ static bool last_line_of_rank(const char *lines, uint32_t rank, struct slice *re
     return has_tags;
 }
 
-static struct slice last_line_of_none(const char *lines)
+/* is_told: mpirun's report of the rank is in the sentence already. */
+static struct slice last_line_of_none(const char *lines, bool is_told)
 {
     const char *end = lines + strlen(lines);
     struct last_words words = {0};
@@ -357,7 +358,7 @@ static struct slice last_line_of_none(const char *lines)
             continue;
         if (rules % 2 == 0)
             last_words_read(&words, line, line.ptr != (end ? end + 1 : lines));
-        else if (rules == 1 && says_something(line))
+        else if (rules == 1 && !is_told && says_something(line))
             reported = line; /* in the end its first */
     }
     return words.line.len ? last_words_line(&words) : translated(reported);
@@ -422,8 +423,9 @@ struct slice log_tail_last_line(const char *lines)
     if (!lines)
         return (struct slice){"", 0};
     if (!log_tail_failed_rank(lines, &failed))
-        line = log_tail_missing_program(lines, &missing) ? (struct slice){"", 0} : last_line_of_none(lines);
+        line = log_tail_missing_program(lines, &missing) ? (struct slice){"", 0}
+                                                         : last_line_of_none(lines, false);
     else if (!last_line_of_rank(lines, failed.rank, &line))
-        line = last_line_of_none(lines);
+        line = last_line_of_none(lines, true);
     return shortened(line);
 }

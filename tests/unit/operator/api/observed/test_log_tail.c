@@ -287,6 +287,7 @@ TEST(the_last_line_is_the_last_one_with_text)
          "ValueError: no"},
         {"[job@1,2][node1:77]<stderr>: no\n[job@1,1][node1:78]<stdout>: epoch 7\n" PRTE_SIGNALLED, "no"},
         {"[1,2]<stdout>:epoch 7\nover\n" SIGNALLED, ""},
+        {SIGNALLED, ""}, /* a rank that printed nothing */
         /* ranks without tags, and what no rank printed */
         {"ValueError: no\n" PRTE_EXITED, "ValueError: no"},
         {"no partition\n[1,0]<stdout>:epoch 1\n" RULE "Primary job\n" RULE, "no partition"},
