@@ -33,7 +33,7 @@ size_t utf8_len(const char *at, size_t left)
 
 uint32_t utf8_code(const char *at, size_t len)
 {
-    uint32_t code = (unsigned char)*at & (len == 1 ? 0x7F : 0xFF >> (len + 1));
+    uint32_t code = (unsigned char)*at & (len == 1 ? 0x7Fu : 0xFFu >> (len + 1));
 
     for (size_t i = 1; i < len; i++)
         code = code << 6 | ((unsigned char)at[i] & 0x3F);

@@ -316,7 +316,7 @@ static struct slice quoted_part(const char *value)
     return end ? (struct slice){start + 1, (size_t)(end - start - 1)} : (struct slice){"", 0};
 }
 
-/* A client that must wait longer asks again before: the peer may be wrong about its time. */
+/* A peer that asks for longer is asked again before: it may be wrong about its time. */
 static int64_t retry_after_ms(const char *value)
 {
     const int64_t max = 300;

@@ -18,7 +18,7 @@ struct http_client {
     struct http_settings settings;
     unsigned max_connections;
     size_t turn_bytes, turn_left; /* left of turn_bytes at turn_ms */
-    int64_t turn_ms;
+    uint64_t turn_ms;
     struct http_sockets sockets;
     struct loop_timer turn;    /* starts and fails waiting calls */
     struct loop_timer timeout; /* libcurl's own */
@@ -234,7 +234,7 @@ static void resume(struct loop_timer *timer)
 /* libuv reads its clock once in a turn, and libcurl may read on and on within one. */
 bool http_client_may_read(struct http_client *http, size_t len)
 {
-    int64_t now_ms = loop_now_ms(http->loop);
+    uint64_t now_ms = uv_now(loop_uv(http->loop));
 
     if (!http->turn_bytes)
         return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/core/mem.h"
 #include "lib/check.h"
@@ -333,7 +334,7 @@ static void flood(int listener)
 /* What one turn of the loop gets. */
 struct turns {
     struct bench *b;
-    int64_t now_ms;
+    uint64_t now_ms;
     size_t bytes, most, enough;
     bool cancels;
 };
@@ -341,7 +342,7 @@ struct turns {
 static bool take_in_turns(void *ctx, int status, const char *bytes, size_t len)
 {
     struct turns *turns = ((struct bench *)ctx)->taker.turns;
-    int64_t now_ms = loop_now_ms(turns->b->loop);
+    uint64_t now_ms = uv_now(loop_uv(turns->b->loop));
 
     turns->bytes = now_ms == turns->now_ms ? turns->bytes + len : len;
     turns->now_ms = now_ms;
