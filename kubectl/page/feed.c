@@ -32,7 +32,7 @@ static char *print(cJSON *message)
     return text;
 }
 
-char *feed_hello(const char *ns, const char *user)
+char *feed_hello(const char *ns, const char *user, int64_t clock_ahead_s)
 {
     cJSON *message = message_of("hello");
 
@@ -42,6 +42,7 @@ char *feed_hello(const char *ns, const char *user)
         json_put_take(message, "namespace", cJSON_CreateNull());
     json_put_str(message, "user", user);
     json_put_str(message, "version", IPU_OPERATOR_VERSION);
+    json_put_i64(message, "clockAheadSeconds", clock_ahead_s);
     return print(message);
 }
 

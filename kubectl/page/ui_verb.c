@@ -303,7 +303,7 @@ static void send_first(struct viewer *viewer)
 {
     struct live *live = viewer->live;
 
-    send_text(viewer, feed_hello(live->ns, live->session->config.origin));
+    send_text(viewer, feed_hello(live->ns, live->session->config.origin, live->session->clock_ahead_s));
     if (live->trouble)
         send_text(viewer, state_text(live));
     for (size_t i = 0; i < ROWS_COUNT; i++) {

@@ -6,7 +6,8 @@ import { Job } from "./job.jsx";
 import { routeOf } from "./job.js";
 import { Jobs } from "./jobs.jsx";
 import { Map as IpuMap } from "./map.jsx";
-import { totals } from "./map.js";
+import { lastSignOf, totals } from "./map.js";
+import { Ago } from "./parts.jsx";
 import { Queues } from "./queue.jsx";
 import { queuesOf } from "./queue.js";
 import { newStore, openLog, receive, LIMITS } from "./store.js";
@@ -15,6 +16,11 @@ import { count } from "./text.js";
 const TICK_MS = 5000, LONGEST_PAUSE_MS = 150;
 const store = newStore(), numbers = new Map(), root = document.getElementById("app");
 let timer, cost = 0;
+
+/* By the API server's clock, from which the times in objects are. */
+function serverNow() {
+    return Date.now() - (store.hello.clockAheadSeconds ?? 0) * 1000;
+}
 
 /* Many changes at once are drawn once, and drawing leaves the processor time to do something else. */
 function draw() {
@@ -27,7 +33,7 @@ function draw() {
 }
 
 const feed = openFeed(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`, (message) => {
-    receive(store, message, Date.now());
+    receive(store, message, serverNow());
     if (message.type === "hello" && store.log) feed.send({ type: "logs", job: store.log.job });
     draw();
 }, draw);
@@ -73,16 +79,18 @@ function Header({ view, now }) {
 }
 
 function App() {
-    const now = Date.now(), { view, job } = routeOf(location.hash);
+    const now = serverNow(), { view, job } = routeOf(location.hash);
+    const lastSign = store.isSynced ? lastSignOf([...store.objects.controller.values()], now) : undefined;
     document.title = job ? `${job} ${store.objects.job.get(job)?.status?.launcherStatus ?? ""}` : "IPU jobs";
     return (
         <>
-            <Header view={view} now={now} />
+            <Header view={view} now={Date.now()} />
             <main id="content" tabIndex={-1}>
+                {lastSign !== undefined && <p class="note bad" role="alert">No operator is running: its last sign is <Ago time={lastSign} now={now} /> old. What is shown is from then; ask an admin.</p>}
                 {"job" in store.forbidden && <p class="note">You may not list jobs: {store.forbidden.job}</p>}
                 {[...store.evicted].map((kind) => <p key={kind} class="note">There are more than {count(LIMITS[kind], kind)}; the others are not shown.</p>)}
                 {view === "jobs" ? <Jobs store={store} now={now} /> : view === "job" ? <Job store={store} id={job} now={now} />
-                    : <div class="home"><IpuMap store={store} numbers={numbers} /><Queues store={store} now={now} /></div>}
+                    : <div class="home"><IpuMap store={store} numbers={numbers} now={now} /><Queues store={store} now={now} /></div>}
             </main>
         </>
     );

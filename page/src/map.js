@@ -1,5 +1,7 @@
 // Which IPUs of a V-IPU controller who holds: blocks of a grid for each IPU-Link domain, and a row for each holder. Pure.
 
+import { instant } from "./text.js";
+
 const COLUMNS = 16;
 const DOMAIN_IPUS = 256; // a mask with more is cut
 const MASK = /^[0-9a-f]{1,64}$/i;
@@ -59,6 +61,16 @@ export function numbered(numbers, keys) {
         taken.add(next);
     }
     return numbers;
+}
+
+const SILENT_MS = 3 * 60e3; // an operator moves the times of controllers that answer on each minute
+
+/* When an operator last gave a sign of itself, if none seems to run. */
+export function lastSignOf(controllers, now) {
+    const signs = controllers.filter((controller) => conditionOf(controller, "Reachable")?.status === "True")
+        .map((controller) => instant(controller.status.lastAnswerTime) ?? 0);
+    const last = Math.max(0, ...signs);
+    return last > 0 && last < now - SILENT_MS ? last : undefined;
 }
 
 /* Who holds a partition, as far as the status tells. */

@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { linkOf } from "./job.js";
 import { conditionOf, holderKeys, letterOf, mapOf, numbered } from "./map.js";
-import { JobLink } from "./parts.jsx";
-import { count } from "./text.js";
+import { JobLink, Time } from "./parts.jsx";
+import { count, instant } from "./text.js";
 
 const CELL = 20, LETTER = 11, HUES = 8, TEXTURES = 3;
 
@@ -93,18 +93,19 @@ function Holders({ holders, numbers, jobs, light, name }) {
     );
 }
 
-function Controller({ controller, jobs, numbers, lit, light }) {
+function Controller({ controller, jobs, numbers, lit, light, now }) {
     const { name } = controller.metadata, status = controller.status ?? {}, { domains, holders } = mapOf(controller, jobs);
-    const reachable = conditionOf(controller, "Reachable"), healthy = conditionOf(controller, "Healthy"), { ipus, cordon } = status;
+    const reachable = conditionOf(controller, "Reachable"), healthy = conditionOf(controller, "Healthy"), { ipus, cordon, waiting, version } = status;
+    const until = instant(cordon?.until);
     return (
         <section class="controller" aria-label={`V-IPU controller ${name}`}>
             <h3><bdi>{name}</bdi>{" "}
-                <span class={reachable?.status === "True" ? "good" : "bad"}>{reachable?.status === "True" ? "✓ up" : reachable?.status === "False" ? "✕ down" : "? unknown"}</span></h3>
+                <span class={reachable?.status === "True" ? "good" : "bad"}>{reachable?.status === "True" ? "✓ up" : reachable?.status === "False" ? "✕ down" : "? unknown"}</span>{version && <small> version <bdi>{version}</bdi></small>}</h3>
             {ipus && <p><b>{ipus.free} of {count(ipus.total, "IPU")} free</b>, largest free block {ipus.largestFree ?? 0}
-                {ipus.others > 0 && <>, {ipus.others} not of IPUJobs</>}{ipus.cordoned > 0 && <>, {ipus.cordoned} cordoned</>}</p>}
+                {ipus.others > 0 && <>, {ipus.others} not of IPUJobs</>}{ipus.cordoned > 0 && <>, {ipus.cordoned} cordoned</>}{waiting > 0 && <>, {count(waiting, "instance")} waiting</>}</p>}
             {reachable && reachable.status !== "True" && <p class="note bad">{reachable.message}</p>}
             {healthy?.status === "False" && <p class="note bad">{healthy.message}</p>}
-            {cordon?.state && <p class="note">{cordon.state === "Drained" ? "Drained: no partition uses cordoned IPUs." : `Draining: ${count(cordon.partitions ?? 0, "partition")} still ${cordon.partitions === 1 ? "uses" : "use"} cordoned IPUs.`} {cordon.message}</p>}
+            {cordon?.state && <p class="note">{cordon.state === "Drained" ? "Drained: no partition uses cordoned IPUs." : `Draining: ${count(cordon.partitions ?? 0, "partition")} still ${cordon.partitions === 1 ? "uses" : "use"} cordoned IPUs.`}{until !== undefined && <> They are free at <Time time={until} now={now} /> at the latest.</>} {cordon.message}</p>}
             <div class="domains">{domains.map((domain) => <Domain key={domain.name} domain={domain} numbers={numbers} lit={lit} light={light} />)}</div>
             {!domains.length && ipus && <p class="note">This controller does not tell where its partitions are.</p>}
             <Holders holders={holders} numbers={numbers} jobs={jobs} light={light} name={name} />
@@ -113,7 +114,7 @@ function Controller({ controller, jobs, numbers, lit, light }) {
     );
 }
 
-export function Map({ store, numbers }) {
+export function Map({ store, numbers, now }) {
     const [lit, light] = useState(null), { controller: controllers, job: jobs } = store.objects;
     const sorted = [...controllers.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     numbered(numbers, holderKeys(sorted));
@@ -124,7 +125,7 @@ export function Map({ store, numbers }) {
             <p class="legend"><span>· free</span> <span>A held, a letter for each holder</span> <span># not of IPUJobs</span> <span>! failed</span> <span>R reserved</span> <span>hatched: cordoned</span></p>
             {"controller" in store.forbidden && <p class="note">You may not list V-IPU controllers: {store.forbidden.controller}</p>}
             {!sorted.length && store.isSynced && !("controller" in store.forbidden) && <p class="note">There is no V-IPU controller.</p>}
-            {sorted.map((controller) => <Controller key={controller.metadata.name} controller={controller} jobs={jobs} numbers={numbers} lit={lit} light={light} />)}
+            {sorted.map((controller) => <Controller key={controller.metadata.name} controller={controller} jobs={jobs} numbers={numbers} lit={lit} light={light} now={now} />)}
         </section>
     );
 }

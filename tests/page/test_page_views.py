@@ -23,6 +23,18 @@ def test_map_shows_who_holds_which_ipus(server, viewer):
     assert "1 failed partition" in page.locator("tr", has_text="cv/resnet-4").inner_text()
 
 
+def test_map_tells_what_waits_and_when_a_drain_ends(server, viewer):
+    server.put("controller", controller(waiting=3, version="1.18", cordon={"state": "Draining", "partitions": 2, "until": at(45)}))
+    viewer(timezone_id="UTC").open().sees("3 instances waiting", "version 1.18", "2 partitions still use cordoned IPUs", f"free at {at(45)[11:16]} at the latest")
+
+
+def test_an_operator_that_does_not_run_is_said(server, viewer):
+    server.put("controller", controller(lastAnswerTime=at(-14)))
+    one = viewer().open().sees("No operator is running: its last sign is 14m", "ask an admin")
+    server.put("controller", controller(lastAnswerTime=at(0)))
+    one.sees_no("No operator is running")
+
+
 def test_map_follows_changes_and_holders_keep_their_letters(server, viewer):
     site(server)
     page = viewer().open().page

@@ -69,6 +69,6 @@ def test_commands_in_sentences_have_verbs_and_options_that_there_are(program):
 
 
 def test_the_options_of_the_page_exist(program):
-    helps = "".join(run(program, verb, "--help").stdout for verb in ("why", "queue", "logs", "release", "collect", "ui"))
+    helps = "".join(run(program, verb, "--help").stdout for verb in ("why", "queue", "logs", "map", "release", "collect", "ui"))
     flags = set(re.findall(r"--([a-z-]+)", helps))
     assert "kubeconfig" in flags and set(re.findall(r"`--([a-z-]+)", (ROOT / PAGE).read_text())) <= flags | {"install"}

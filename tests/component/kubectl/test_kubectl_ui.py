@@ -173,6 +173,12 @@ def test_the_feed_is_what_the_person_may_see(api, serve):
     live.connection.close()
 
 
+def test_the_page_learns_how_wrong_the_clock_is(server, api, serve):
+    server.clock_ahead_s = 3600
+    _, seen = serve("-A").live()
+    assert abs(seen[0]["clockAheadSeconds"] + 3600) < 60
+
+
 def test_changes_arrive_at_once_also_after_a_broken_watch(api, serve):
     live, _ = serve("-A").live()
     for event, want in (("MODIFIED", "put"), ("DELETED", "delete"), ("ADDED", "put")):

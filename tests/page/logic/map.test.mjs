@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blocksOf, ipusOf, letterOf, mapOf, numbered, rangesOf, totals } from "../../../page/src/map.js";
+import { blocksOf, ipusOf, lastSignOf, letterOf, mapOf, numbered, rangesOf, totals } from "../../../page/src/map.js";
+
+test("no operator runs when the times of controllers that answer stand still", () => {
+    const now = Date.parse("2026-11-26T18:00:00Z");
+    const controller = (lastAnswerTime, status = "True") => ({ status: { lastAnswerTime, conditions: [{ type: "Reachable", status }] } });
+    const old = controller("2026-11-26T17:46:00Z"), fresh = controller("2026-11-26T17:58:00Z");
+    assert.equal(lastSignOf([old], now), Date.parse("2026-11-26T17:46:00Z"));
+    for (const controllers of [[], [fresh], [old, fresh], [controller("2026-11-26T17:46:00Z", "False")], [controller(undefined)], [{}]]) {
+        assert.equal(lastSignOf(controllers, now), undefined);
+    }
+});
 
 test("masks are read as the status writes them, and what is no mask is empty", () => {
     assert.deepEqual(ipusOf("0000000000000005"), [0, 2]);
