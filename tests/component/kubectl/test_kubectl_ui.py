@@ -416,6 +416,21 @@ def test_a_flood_of_connections_locks_nobody_out(serve):
         page.connection.close()
 
 
+def test_a_flood_of_frames_is_ended(serve):
+    ui = serve("-A")
+    live, _ = ui.live()
+    with ui.open() as flood:
+        pings = client.frame(b"x" * 100, opcode=client.PING) * 1000
+        with pytest.raises(OSError):  # it is closed: its answers are not read
+            while True:
+                flood.connection.sendall(pings)
+    assert client.request(ui.port, "GET", "/").status == 200
+    live.connection.sendall(client.frame(b"", opcode=client.PING))
+    assert live.receive()[0] == client.PONG
+    if "asan" not in os.environ.get("BUILD_DIR", ""):
+        assert peak_kib(ui) < 100 * 1024
+
+
 def test_a_request_that_is_not_finished_is_closed(serve):
     with socket.create_connection(("127.0.0.1", serve().port), DEADLINE_S) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\n")

@@ -205,6 +205,25 @@ TEST_F(bench, b, headers_that_matter)
     CHECK_STR_EQ(b->x.warning, "");
 }
 
+static void much_patience(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 503 Busy\r\nRetry-After: 864000\r\nDate: Thu, 26 Nov 2026 17:20:43 GMT\r\n"
+                  "Content-Length: 0\r\n\r\n");
+    (void)peer_read_all(fd, request, sizeof request);
+}
+
+TEST_F(bench, b, a_retry_after_of_days_is_one_of_minutes)
+{
+    bench_open(b, much_patience);
+    bench_ask(b, (struct http_request){0});
+    CHECK_INT_EQ(b->x.res.retry_after_ms, 300 * 1000);
+    CHECK_INT_EQ(b->x.res.date_s, 1795713643);
+}
+
 /* --- streams --- */
 
 static void two_pieces(int listener)
