@@ -228,6 +228,16 @@ def test_a_terminal_of_20_columns(server, program):
     assert "\x1b" not in on_terminal(program, server.kubeconfig, "why", "digits", "--color", "never")
 
 
+@pytest.mark.parametrize("words", ["queue", "queue -o wide", "top", "map"])
+def test_tables_and_the_map_fit_20_columns(server, program, words):
+    status = {"queue": {"position": 1, "controller": "pod256.example.com:8090"}, "partitions": [{"id": "p", "ipus": 64}], "launcherStatus": "Running"}
+    domain = {"name": "ild0", "size": 64, "free": "f" * 16}
+    server.always(lambda exchange: exchange.reply(200, {"kind": "List", "metadata": {}, "items": [JOB | {"status": status}] if exchange.path.endswith("ipujobs") else [
+        {"metadata": {"name": "pod256-with-a-long-name"}, "status": {"domains": [domain], "conditions": [{"type": "Reachable", "status": "True"}]}}]}))
+    lines = on_terminal(program, server.kubeconfig, *words.split(), NO_COLOR="").replace("\r", "").splitlines()
+    assert len(lines) > 1 and all(len(line) <= 20 for line in lines), lines
+
+
 def test_a_closed_output_is_no_matter(server, program):
     server.always(serve())
     reader, writer = os.pipe()
