@@ -10,7 +10,7 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, crash_after, every_write;
+    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, deadlines, crash_after, every_write;
     char *kind, *log;
 };
 
@@ -36,6 +36,10 @@ static const struct opt ROWS[] = {
     OPT_SWITCH("ipu-quota", AT(ipu_quota),
                "The namespace may hold 32 IPUs at a time (default for every seventh seed)"),
     OPT_SWITCH("one-namespace", AT(one_namespace), "The operators watch one namespace, and no nodes"),
+    OPT_SWITCH(
+        "deadlines", AT(deadlines),
+        "With --kind: jobs of different sizes, most of them with a deadline, so that jobs that wait are "
+        "promised times"),
     OPT_VALUE("crash-at", OPT_U32, AT(crash_at), "N", "Crash the operator before its Nth write is sent",
               .max = UINT32_MAX),
     OPT_SWITCH("crash-after", AT(crash_after), "With --crash-at: crash after the write is sent"),
@@ -78,6 +82,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --quota");
     if (o->one_namespace)
         printf(" --one-namespace");
+    if (o->deadlines)
+        printf(" --deadlines");
     if (w->crash_at)
         printf(" --crash-at %u%s", w->crash_at, w->crash_moment == CRASH_AFTER ? " --crash-after" : "");
     printf(" --log debug\n");
@@ -131,6 +137,7 @@ static unsigned run(const struct options *o)
             .has_quota = o->quota || (!o->every_write && !o->jobs && (o->seed + i) % 5 == 3),
             .ipu_quota = has_ipu_quota ? IPU_QUOTA : 0,
             .has_one_namespace = o->one_namespace,
+            .has_deadlines = o->deadlines,
             .policy = (enum forecast_policy)((o->seed + i) % (FORECAST_PREDICTED + 1)),
             .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
             .crash_at = o->crash_at,

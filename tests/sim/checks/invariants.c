@@ -115,6 +115,7 @@ static void on_job(struct world *world, enum api_change_type type, const struct 
         records_left(world, object);
     if (!job || type == API_ADDED || !str_eq(job->uid, object->uid))
         return;
+    status_guarantees_on_change(world, job, object->doc);
     queue_order_note_reported(job, object->doc);
     outcome_changed(world, job, object->doc);
 }

@@ -197,16 +197,26 @@ static bool is_looked_at(const struct world *world, const struct api_object *rec
     return !world_is_large(world) || str_hash(record->name) % CROWD_LOOKS_AT == 0;
 }
 
-/* The time in which the job must have released its IPUs by its own limits; FORECAST_UNKNOWN: it has none. */
-static int64_t limit_s(const struct world *world, const struct user_job *job)
+/* When the job must have released IPUs that it gets then, by its own limits, which count from its first
+ * instance; FORECAST_UNKNOWN: it has none. */
+static int64_t end_s(const struct world *world, const struct user_job *job, int64_t from_s)
 {
     const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
     int64_t deadline_s = json_i64(object ? object->doc : NULL, "spec/activeDeadlineSeconds", 0);
     int64_t ttl_s = json_i64(object ? object->doc : NULL, "spec/interactive/ttl", 0);
+    int64_t start_s = from_s;
 
+    timefmt_parse_rfc3339(json_str(object ? object->doc : NULL, "status/startTime", ""), &start_s);
     if (!deadline_s && !ttl_s)
         return FORECAST_UNKNOWN;
-    return ttl_s && (!deadline_s || ttl_s < deadline_s) ? ttl_s : deadline_s;
+    return (start_s < from_s ? start_s : from_s) +
+           (ttl_s && (!deadline_s || ttl_s < deadline_s) ? ttl_s : deadline_s);
+}
+
+/* Its deadline has just passed: it is out of line before its status says so. */
+static bool has_reached_its_end(const struct world *world, const struct user_job *job)
+{
+    return end_s(world, job, clock_unix_s()) <= clock_unix_s();
 }
 
 static const struct sim_vipu *side_of(const struct world *world, const char *controller, uint32_t *ret_number)
@@ -225,9 +235,20 @@ static bool is_in_block(const struct vipu_pool_part *part, const struct forecast
            block->domain < part->domain + part->domain_count;
 }
 
-/* I-HEAD: who gets IPUs of a block that is kept for another job ends before that one is to start; by an
- * estimate, which only the operator knows, if the policy lets that count. Without faults, because a process
- * may send what it has decided before it learns of them. */
+/* Likewise if it gets them now, as the policy lets it count: what `predicted` promises rests on the
+ * operator's own estimate where there is no limit. */
+static int64_t expected_end_s(const struct world *world, const struct process *process,
+                              const struct user_job *job)
+{
+    int64_t end = end_s(world, job, clock_unix_s()), expected = process_expects_s(process, job->uid);
+
+    return end == FORECAST_UNKNOWN && world->options.policy == FORECAST_PREDICTED && expected
+               ? clock_unix_s() + expected
+               : end;
+}
+
+/* I-HEAD: who gets IPUs of a block that is kept for another job ends before that one is to start. Without
+ * faults, because a process may send what it has decided before it learns of them. */
 static void check_kept_blocks(struct world *world, const struct api_object *record,
                               const struct user_job *served)
 {
@@ -236,23 +257,21 @@ static void check_kept_blocks(struct world *world, const struct api_object *reco
     const struct sim_vipu *side = side_of(world, controller, &number);
     AUTO(vipu_pool_view) struct vipu_pool_view room = {0};
     struct vipu_pool_part part;
-    int64_t left_s = limit_s(world, served);
 
-    if (!world_is_calm(world) || !side ||
-        (world->options.policy == FORECAST_PREDICTED && left_s == FORECAST_UNKNOWN))
+    if (!world_is_calm(world) || !side)
         return;
     room = room_now(side);
     if (!vipu_pool_part_of(&room, json_str(record->doc, "data/place", ""), served->size, &part))
         return;
     for (size_t p = 0; p < WORLD_PROCESSES; p++) {
         const struct queue_plan *plan = world->processes[p] ? process_queue_plan(world->processes[p]) : NULL;
+        int64_t end = plan ? expected_end_s(world, world->processes[p], served) : 0;
 
         for (size_t i = 0; plan && i < plan->reserved_count; i++) {
             const struct forecast_reservation *kept = &plan->reserved[i];
 
             if (kept->controller == number && kept->uid != str_hash(served->uid) && !kept->is_open &&
-                is_in_block(&part, &kept->block) &&
-                (left_s == FORECAST_UNKNOWN || clock_unix_s() + left_s > kept->start_s))
+                is_in_block(&part, &kept->block) && end > kept->start_s)
                 world_break(world, NONE_PASSES,
                             "job %s gets IPUs of %s in a block that is kept for another job", served->name,
                             controller);
@@ -289,8 +308,8 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
     for (size_t i = 0; i < world->job_count; i++) {
         const struct user_job *other = &world->jobs[i];
 
-        if (!has_waited(world, other) || !stands_before(world, other, served) ||
-            !could_serve(world, controller, other->size))
+        if (!has_waited(world, other) || has_reached_its_end(world, other) ||
+            !stands_before(world, other, served) || !could_serve(world, controller, other->size))
             continue;
         if (room == UINT32_MAX)
             room = largest_room(world);
@@ -299,6 +318,81 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
                         "job %s gets IPUs of %s, and job %s, which stands before it and waits for %u of "
                         "them, does not",
                         served->name, controller, other->name, other->size);
+    }
+}
+
+/* ---- promised starts ---- */
+
+/* Freed IPUs are granted within seconds. */
+#define PROMISE_GRACE_S 5
+
+static struct user_job *job_of(const struct world *world, uint64_t uid)
+{
+    for (size_t i = 0; i < world->job_count; i++) {
+        if (world->jobs[i].uid && str_hash(world->jobs[i].uid) == uid)
+            return &world->jobs[i];
+    }
+    return NULL;
+}
+
+/* It has got IPUs of the block after they were promised, may keep them for longer, and comes later in line.
+ * What a process has decided before it, or the one before it, made the promise can be sent so much later. */
+static bool breaks_promise(const struct world *world, const struct forecast_reservation *kept,
+                           const struct user_job *promised, const struct api_object *record)
+{
+    const struct sim_vipu *side = &world->sides[kept->controller];
+    const struct user_job *owner = world_job(world, json_str(record->doc, "data/jobName", "-"));
+    AUTO(vipu_pool_view) struct vipu_pool_view room = {0};
+    int64_t late_s = world_is_calm(world) ? 0 : REPORTED_WITHIN_STORM_MS / 1000, since_s = 0, end;
+    struct vipu_pool_part part;
+
+    timefmt_parse_rfc3339(json_str(record->doc, "metadata/creationTimestamp", ""), &since_s);
+    if (!owner || !str_eq(owner->uid, json_str(record->doc, "data/jobUid", "")) ||
+        !str_eq(side->name, json_str(record->doc, "data/controller", "")) ||
+        !stands_before(world, promised, owner) || since_s <= kept->since_s + late_s ||
+        since_s > kept->promise_s + PROMISE_GRACE_S)
+        return false;
+    end = end_s(world, owner, since_s);
+    if (end != FORECAST_UNKNOWN && end <= kept->promise_s + late_s)
+        return false;
+    room = room_now(side);
+    return vipu_pool_part_of(&room, json_str(record->doc, "data/place", ""), owner->size, &part) &&
+           is_in_block(&part, &kept->block);
+}
+
+static void check_promise(struct world *world, const struct forecast_reservation *kept)
+{
+    const struct user_job *promised = job_of(world, kept->uid);
+    void *value;
+
+    for (size_t i = 0; promised && map_next(api_objects(&world->api, "configmaps"), &i, NULL, &value);) {
+        const struct api_object *record = value;
+
+        if (records_reserve(record) && breaks_promise(world, kept, promised, record))
+            world_break(world, NONE_PASSES,
+                        "job %s was promised IPUs that job %s has got since, and waits for it",
+                        promised->name, json_str(record->doc, "data/jobName", ""));
+    }
+}
+
+/* Under `bounded`, nobody's start delays a job that was promised a time: by what the operator counts itself,
+ * and by what the API server has. */
+static void check_promises(struct world *world)
+{
+    for (size_t p = 0; p < WORLD_PROCESSES; p++) {
+        struct process *process = world->processes[p];
+        const struct queue_plan *plan = process ? process_queue_plan(process) : NULL;
+
+        if (!plan || !str_eq(world->leader, process_host(process)->name))
+            continue;
+        if (process_broken_by_backfill(process))
+            world_break(world, NONE_PASSES, "%s counts a promise that a later start has broken",
+                        process_host(process)->name);
+        for (size_t i = 0; i < plan->reserved_count; i++) {
+            if (plan->reserved[i].promise_s != FORECAST_UNKNOWN && !plan->reserved[i].is_displaced &&
+                clock_unix_s() > plan->reserved[i].promise_s + PROMISE_GRACE_S)
+                check_promise(world, &plan->reserved[i]);
+        }
     }
 }
 
@@ -372,9 +466,11 @@ static bool would_be_served(const struct world *world, const struct user_job *jo
     return false;
 }
 
-/* Without faults, because those delay everything. */
+/* The second one without faults, because those delay everything. */
 void queue_order_step(struct world *world)
 {
+    if (world->options.policy == FORECAST_BOUNDED)
+        check_promises(world);
     if (!world_is_calm(world) || world_is_large(world) || world->options.ipu_quota ||
         clock_now_ms() < world->looks_at_ms)
         return;

@@ -40,6 +40,65 @@ void status_guarantees_on_status(struct world *world, const cJSON *job)
     }
 }
 
+/* ---- 4: expected starts ---- */
+
+/* What docs/queue.md promises. */
+#define FORECAST_EVERY_S 60
+
+static cJSON *rest_of(const cJSON *status)
+{
+    cJSON *rest = json_dup(status);
+
+    json_drop(rest, "forecast");
+    json_drop(rest, "lastReconcileTime");
+    json_drop(rest, "conditions");
+    return rest;
+}
+
+static bool is_of_forecast(const cJSON *before, const cJSON *after)
+{
+    AUTO(json) cJSON *rest_before = rest_of(before);
+    AUTO(json) cJSON *rest_after = rest_of(after);
+
+    return json_equal(rest_before, rest_after) &&
+           !json_equal(json_at(before, "forecast"), json_at(after, "forecast"));
+}
+
+/* asOf is the time of the change itself. */
+static bool says_the_same(const cJSON *before, const cJSON *after)
+{
+    AUTO(json) cJSON *now = json_dup(json_at(after, "forecast"));
+
+    json_put_str(now, "asOf", json_str(before, "forecast/asOf", NULL));
+    return json_equal(now, json_at(before, "forecast"));
+}
+
+static int64_t written_s(const cJSON *status)
+{
+    int64_t at = 0;
+
+    timefmt_parse_rfc3339(json_str(status, "lastReconcileTime", ""), &at);
+    return at;
+}
+
+void status_guarantees_on_change(struct world *world, struct user_job *job, const cJSON *doc)
+{
+    AUTO(json) cJSON *before = TAKE(job->status);
+    const cJSON *after = json_at(doc, "status");
+
+    job->status = after ? json_dup(after) : NULL;
+    if (!before || !after || !is_of_forecast(before, after))
+        return;
+    world->forecast_writes++;
+    if (!json_at(before, "forecast") || !json_at(after, "forecast"))
+        return;
+    if (says_the_same(before, after))
+        world_break(world, NOTHING_AGAIN, "job %s is told the same start once more", job->name);
+    if (written_s(after) - written_s(before) < FORECAST_EVERY_S)
+        world_break(world, NOTHING_AGAIN, "job %s is told another start %lld s after the last", job->name,
+                    (long long)(written_s(after) - written_s(before)));
+}
+
 /* ---- 5: who holds it ---- */
 
 /* A job ahead that also waits, one that has IPUs, or a foreign partition. */

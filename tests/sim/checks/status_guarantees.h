@@ -6,6 +6,8 @@
 
 /* A job's status has been written. */
 void status_guarantees_on_status(struct world *world, const cJSON *job);
+/* The object of a job has changed: how often it is told when it will start, and nothing else. */
+void status_guarantees_on_change(struct world *world, struct user_job *job, const cJSON *doc);
 /* A pod is about to be deleted by an operator. */
 void status_guarantees_on_deletion(struct world *world, const struct api_object *pod);
 /* Something was made for a job. */

@@ -10,6 +10,7 @@
 #include "operator/kube/leader_election/lease.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/state/reconciler_state.h"
+#include "operator/reconcile/state/run_times.h"
 #include "world/world.h"
 
 struct process {
@@ -77,6 +78,21 @@ static void on_lost(void *ctx)
 const struct queue_plan *process_queue_plan(const struct process *process)
 {
     return process->reconciler ? &process->reconciler->queue_plan : NULL;
+}
+
+uint64_t process_broken_by_backfill(const struct process *process)
+{
+    return process->reconciler
+               ? reconciler_counters(process->reconciler)->promises[PROMISE_BROKEN_BY_BACKFILL]
+               : 0;
+}
+
+int64_t process_expects_s(const struct process *process, const char *uid)
+{
+    const struct job_cache *cache =
+        process->reconciler ? map_get(&process->reconciler->job_caches, uid) : NULL;
+
+    return cache ? run_times_of_waiting(process->reconciler, cache).p90 : 0;
 }
 
 struct process *process_new(const struct process_options *options)

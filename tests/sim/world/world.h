@@ -30,6 +30,7 @@ struct world_options {
     enum forecast_policy policy; /* of the queue */
     bool has_quota;              /* of a few pods: not for all jobs at once */
     uint32_t ipu_quota;          /* of the namespace; 0: none */
+    bool has_deadlines;          /* jobs are of different sizes, and most have a deadline */
     bool has_one_namespace;      /* the operators see jobs of one namespace, and no nodes */
     unsigned crash_at;           /* the operator dies at its n-th write, counted from 1; 0: never */
     enum crash_moment crash_moment;
@@ -57,6 +58,7 @@ struct user_job {
     int64_t served_s;       /* when an instance has got IPUs; 0: none has */
     int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
     bool is_validated;      /* the latest plan says that its template is */
+    cJSON *status;          /* the last that was seen; NULL: none */
     int64_t kept_since_ms;  /* jobs that cannot start keep it from IPUs for so long; 0: none does */
     unsigned step;          /* of what its user does */
     unsigned swings;        /* how often it was suspended or resumed */
@@ -85,7 +87,8 @@ struct world {
     int64_t minute;              /* of the clock... */
     size_t writes_in_minute;     /* ...and those of them in it */
     uint64_t vipu_writes;
-    int64_t looks_at_ms; /* when queue_order.c looks again for IPUs that serve nobody */
+    uint64_t forecast_writes; /* of nothing but when a job is expected to start */
+    int64_t looks_at_ms;      /* when queue_order.c looks again for IPUs that serve nobody */
     struct map
         used; /* partition -> run of the pods that were started on it since it was made or reset, plus one */
     bool reach_has_changed; /* a program has begun, or a partition was made: see programs.h */

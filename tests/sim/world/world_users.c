@@ -32,6 +32,14 @@ static struct api_object *object_of(const struct user_job *job)
     return api_find(&job->world->api, "ipujobs", WORLD_NS, job->name);
 }
 
+/* Any size that one of the controllers has, and in four of five jobs a deadline. */
+static void limit(cJSON *spec)
+{
+    json_put_strf(spec, "ipusPerJobInstance", "%u", 2u << dice_below(5));
+    if (dice_permille(800))
+        json_put_i64(spec, "activeDeadlineSeconds", dice_between(70, 300));
+}
+
 static void create(struct user_job *job)
 {
     struct err err = {0};
@@ -40,6 +48,8 @@ static void create(struct user_job *job)
     cJSON *spec = json_parse(slice_of(job->kind->spec), &err);
 
     assert(spec);
+    if (job->world->options.has_deadlines)
+        limit(spec);
     json_put_str(doc, "apiVersion", "graphcore.ai/v1alpha1");
     json_put_str(doc, "kind", "IPUJob");
     json_put_str(metadata, "name", job->name);
@@ -51,6 +61,7 @@ static void create(struct user_job *job)
     parse_u32(json_str(spec, "ipusPerJobInstance", ""), 1, UINT32_MAX, &job->size);
     job->created_s = clock_unix_s();
     job->waits_since_ms = 0;
+    cJSON_Delete(TAKE(job->status));
     mem_set_str(&job->uid, NULL);
     mem_set_str(&job->uid, api_create(&job->world->api, "ipujobs", doc)->uid);
 }
@@ -287,6 +298,7 @@ void world_users_release(struct world *world)
         clock_cancel(world->jobs[i].next);
         mem_free(world->jobs[i].name);
         mem_free(world->jobs[i].uid);
+        cJSON_Delete(world->jobs[i].status);
     }
     mem_free(world->jobs);
 }
