@@ -10,7 +10,8 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, deadlines, crash_after, every_write;
+    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, deadlines, own_places, crash_after,
+        every_write;
     char *kind, *log;
 };
 
@@ -40,6 +41,8 @@ static const struct opt ROWS[] = {
         "deadlines", AT(deadlines),
         "With --kind: jobs of different sizes, most of them with a deadline, so that jobs that wait are "
         "promised times"),
+    OPT_SWITCH("own-places", AT(own_places),
+               "The V-IPU controllers choose the IPUs of partitions by themselves"),
     OPT_VALUE("crash-at", OPT_U32, AT(crash_at), "N", "Crash the operator before its Nth write is sent",
               .max = UINT32_MAX),
     OPT_SWITCH("crash-after", AT(crash_after), "With --crash-at: crash after the write is sent"),
@@ -84,6 +87,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --one-namespace");
     if (o->deadlines)
         printf(" --deadlines");
+    if (o->own_places)
+        printf(" --own-places");
     if (w->crash_at)
         printf(" --crash-at %u%s", w->crash_at, w->crash_moment == CRASH_AFTER ? " --crash-after" : "");
     printf(" --log debug\n");
@@ -138,6 +143,7 @@ static unsigned run(const struct options *o)
             .ipu_quota = has_ipu_quota ? IPU_QUOTA : 0,
             .has_one_namespace = o->one_namespace,
             .has_deadlines = o->deadlines,
+            .has_own_places = o->own_places,
             .policy = (enum forecast_policy)((o->seed + i) % (FORECAST_PREDICTED + 1)),
             .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
             .crash_at = o->crash_at,

@@ -20,6 +20,7 @@ struct sim_vipu {
     struct server_config config;
     struct controller core;
     unsigned machines;
+    bool chooses; /* the IPUs of partitions by itself, whatever a request lists */
     int64_t down_until_ms, stalled_until_ms;
     struct faults faults; /* of its hardware */
 };

@@ -221,9 +221,13 @@ static void count_ipus(struct rpc_message *message)
 static void create(struct rpc_message *message)
 {
     AUTO(strv) struct strv problems = {0};
+    struct vipu_requirements want = message->requirements;
 
-    if (tenancy_create(&message->side->core, NULL, &message->requirements, clock_now_ms(), &problems,
-                       &message->err))
+    if (message->side->chooses) {
+        want.ipus = NULL;
+        want.ipu_count = 0;
+    }
+    if (tenancy_create(&message->side->core, NULL, &want, clock_now_ms(), &problems, &message->err))
         return;
     for (size_t i = 0; i < problems.count; i++)
         str_addf(&message->reason, "%s%s", i ? "; " : "", problems.items[i]);

@@ -195,6 +195,8 @@ struct world *world_new(const struct world_options *options)
     world->api.pods_max = options->has_quota ? QUOTA_PODS : 0;
     make_side(&world->sides[0], "vipu-a:8090", domains, 16 * domains);
     make_side(&world->sides[1], "vipu-b:8090", 1, 4);
+    for (size_t i = 0; i < COUNT_OF(world->sides); i++)
+        world->sides[i].chooses = options->has_own_places;
     pool_config_add_text(&world->controllers, "vipu-a:8090,vipu-b:8090:pool=b", &problems);
     world->net = (struct net){.api = &world->api,
                               .sides = world->sides,

@@ -31,6 +31,7 @@ struct world_options {
     bool has_quota;              /* of a few pods: not for all jobs at once */
     uint32_t ipu_quota;          /* of the namespace; 0: none */
     bool has_deadlines;          /* jobs are of different sizes, and most have a deadline */
+    bool has_own_places;         /* controllers choose the IPUs of partitions */
     bool has_one_namespace;      /* the operators see jobs of one namespace, and no nodes */
     unsigned crash_at;           /* the operator dies at its n-th write, counted from 1; 0: never */
     enum crash_moment crash_moment;
