@@ -8,11 +8,12 @@
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
-enum { TICK_MS = 1000, WRITES_MAX = 8, RETRY_S = PROGRESS_WRITE_EVERY_S };
+enum { TICK_MS = 200, WRITES_MAX = 8, RETRY_S = PROGRESS_WRITE_EVERY_S };
 
 struct progress_board {
     struct reconciler *r;
     struct map jobs; /* uid -> struct board_job */
+    size_t turn;     /* where in `jobs` the next tick begins */
     struct loop_timer tick;
     unsigned writes; /* in flight */
     bool is_restored;
@@ -189,7 +190,7 @@ static void look(struct board_job *it)
         due_s = due_s == INT64_MAX ? due_s : at_s;
     }
     it->due_s = due_s < stale_s ? due_s : stale_s;
-    if (due_s <= at_s && it->board->writes < WRITES_MAX && !it->board->r->aborted)
+    if (due_s <= at_s && !it->board->r->aborted)
         write_status(it, TAKE(printed));
 }
 
@@ -209,16 +210,27 @@ static void restore_all(struct progress_board *board)
     }
 }
 
+static struct board_job *next_job(struct progress_board *board)
+{
+    void *value = NULL;
+
+    if (!map_next(&board->jobs, &board->turn, NULL, &value)) {
+        board->turn = 0;
+        (void)map_next(&board->jobs, &board->turn, NULL, &value);
+    }
+    return value;
+}
+
+/* If more is to be written than may be, the next tick goes on with those that had no turn. */
 static void on_tick(struct loop_timer *timer)
 {
     struct progress_board *board = CONTAINER_OF(timer, struct progress_board, tick);
     AUTO(strv) struct strv done = {0};
     int64_t at_s = now_s(board);
-    void *value;
 
     restore_all(board);
-    for (size_t i = 0; map_next(&board->jobs, &i, NULL, &value);) {
-        struct board_job *it = value;
+    for (size_t left = board->jobs.count; left > 0 && board->writes < WRITES_MAX; left--) {
+        struct board_job *it = next_job(board);
         const struct job *job = find_job(it);
 
         if (job && (it->due_s <= at_s || has_ended(job)))
@@ -251,7 +263,7 @@ bool progress_board_report(struct progress_board *board, const struct token_pod 
         job_progress_add(&it->progress, pod->instance, pod->worker, &report, at);
     else
         job_progress_reject(&it->progress, err.msg);
-    /* At the next tick, so that several reports within a second are one look. */
+    /* At the next tick, so that several reports at once are one look. */
     if (it->due_s > at.loop_s + 1)
         it->due_s = at.loop_s;
     return true;

@@ -1,7 +1,8 @@
 /* The progress of all jobs, in the leader's memory, and its way into their statuses. A report is answered
  * from memory; the API server gets at most one write per job in PROGRESS_WRITE_EVERY_S, and few at a time, so
- * that the reconciler's requests do not wait behind them. A new leader goes on from what the
- * statuses of running jobs say, so that what is not reported to it becomes stale. */
+ * that the reconciler's requests do not wait behind them. If there are more to write, jobs take turns. A new
+ * leader goes on from what the statuses of running jobs say, so that what is not reported to it becomes
+ * stale. */
 #pragma once
 
 #include "base/core/str.h"

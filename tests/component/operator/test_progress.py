@@ -4,10 +4,12 @@ import base64
 import concurrent.futures
 import contextlib
 import http.client
+import itertools
 import json
 import re
 import socket
 import ssl
+import threading
 
 import pytest
 from operator_program import Operator
@@ -21,6 +23,7 @@ AUDIENCE = "graphcore.ai/progress"
 URL, CA, TOKEN = (f"KUBEFLOW_TRAINER_SERVER_{name}" for name in ("URL", "CA_CERT", "TOKEN"))
 CONNECTIONS_PER_PEER = 64  # of operator/serve/progress/progress_server.c
 REPORTS_MAX = 20  # PROGRESS_REPORTS_MAX of operator/progress/job_progress.h
+SLOW_JOBS, SLOW_WRITE_S = 32, 2
 BODY_MAX = 64 << 10  # PROGRESS_BODY_MAX of operator/progress/report.h
 
 
@@ -282,6 +285,39 @@ def test_writes_to_the_api_server_are_few(world, operator):
         assert pod.post(token, report(percent))[0] == 200
     wait_progress(job, summary="16%")
     assert patches_of_jobs(operator) - before <= 2, "one of the progress, perhaps one of the operator's own"
+
+
+def test_every_job_has_its_turn_when_the_api_server_is_slow(world, vipu):
+    """When those that were written first are due again, the others have not all been written."""
+    world.api.apply("secrets", OPERATOR_NS, {"metadata": {"name": SECRET}})
+    proxy, is_slow, over = world.make_api_proxy(), threading.Event(), threading.Event()
+
+    def before(seen):
+        if is_slow.is_set() and seen.method == "PATCH" and seen.path.endswith("/status") and "/ipujobs/" in seen.path:
+            over.wait(SLOW_WRITE_S)
+        return True
+
+    proxy.before = before
+    operator = world.start_operator(vipu.address, "--progress", SECRET, "--progress-port", "0", proxy=proxy)
+    operator.until_logged("serving reports of progress")
+    jobs = [world.job(f"one-{number}", ipusPerJobInstance="1") for number in range(SLOW_JOBS)]
+    pods = [Pod(world, next(iter(job.run_pods(1).values()))) for job in jobs]
+    for job in jobs:
+        job.wait("Running")
+    tokens, turn = [pod.token() for pod in pods], itertools.count(1)
+    is_slow.set()
+
+    def all_shown():
+        percent = next(turn)
+        for pod, token in zip(pods, tokens, strict=True):
+            assert pod.post(token, report(percent))[0] == 200
+        return all("progress" in item.get("status", {}) for item in world.api.list("ipujobs", world.ns))
+
+    try:
+        until(all_shown, "each job shows progress", tell=world.tell, first_pause_s=1)
+    finally:
+        over.set()
+    world.api.delete("secrets", OPERATOR_NS, SECRET)
 
 
 def test_a_new_leader_marks_what_is_not_reported_any_more(world, vipu, operator):
