@@ -35,10 +35,10 @@ def container():
 
 
 class Bench:
-    def __init__(self, options, folder):
+    def __init__(self, options, folder, kubeconfig):
         self.options = options
         self.folder = Path(folder)
-        self.kubeconfig = run_quietly(TOP / "deploy/cluster", "kubeconfig", "--name", CLUSTER).strip()
+        self.kubeconfig = kubeconfig
         tools = run_quietly(TOP / "deploy/cluster", "bin").strip()
         self.env = {**os.environ, "KUBECONFIG": self.kubeconfig, "PATH": f"{tools}:{os.environ['PATH']}"}
 
@@ -197,9 +197,9 @@ class Bench:
 
     # ---- programs ----
 
-    def operator(self, config, name):
+    def operator(self, config, name, *flags):
         return Operator([BUILD / "operator/ipu-operator", "--config", config, "--namespace", OPERATOR_NS, "--kubeconfig",
-                         self.kubeconfig, "--health-port", "0", "--metrics", "off"], self.folder / f"{name}.log")
+                         self.kubeconfig, "--health-port", "0", "--metrics", "off", *flags], self.folder / f"{name}.log")
 
     @contextmanager
     def controllers(self):
@@ -297,10 +297,10 @@ def report(options, rounds, bare):
 def run(options):
     run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
     measure.build("ipu-operator", "vipu-server", "api-load")
-    with measure.cluster(CLUSTER), tempfile.TemporaryDirectory() as folder:
+    with measure.cluster(CLUSTER) as kubeconfig, tempfile.TemporaryDirectory() as folder:
         say("adding fake nodes (usually 10 seconds)")
         run_quietly(TOP / "deploy/cluster", "fake-nodes", "--name", CLUSTER, "--count", FAKE_NODES)
-        bench = Bench(options, folder)
+        bench = Bench(options, folder, kubeconfig)
         bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
         bench.await_crd()
         bench.kubectl("create", "namespace", OPERATOR_NS)
