@@ -103,7 +103,7 @@ def test_what_differs_is_told_once_and_rejected_by_strict(run):
     assert [line.split()[:2] for line in done.err.splitlines() if line.startswith("  ")] == \
         [["approximated", "containers[].image"], ["ignored", "containers[].resources"]]
     strict = run(one, options=["--strict"])
-    assert strict.code == 2 and strict.err.count("line ") == 1 and "resources: ignored" in strict.err
+    assert strict.code == 2 and strict.err.count("line ") == 1 and "resources.limits.cpu: ignored" in strict.err
 
 
 @pytest.mark.parametrize("options, told", [
