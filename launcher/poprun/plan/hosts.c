@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/core/map.h"
 #include "base/core/mem.h"
 
 #define NAME_MAX_BYTES 253u
@@ -15,6 +16,7 @@
  * too many mistakes. */
 struct reading {
     struct strv *hosts, *problems;
+    struct map known;  /* the hosts by their names, which it borrows */
     const char *where; /* prefix of each problem */
     unsigned mistakes;
 };
@@ -32,17 +34,24 @@ static bool complain(struct reading *r, const char *fmt, ...)
     return ++r->mistakes < HOSTS_PROBLEMS_MAX;
 }
 
+static void know_from(struct reading *r, size_t first)
+{
+    for (size_t i = first; i < r->hosts->count; i++)
+        (void)map_set(&r->known, r->hosts->items[i], r->hosts->items[i]);
+}
+
 static bool add(struct reading *r, const char *name)
 {
     if (!*name || strspn(name, LETTERS "._-") != strlen(name) || strchr(".-", *name) ||
         strlen(name) > NAME_MAX_BYTES)
         return complain(r, "\"%.80s\" is not a host name or IPv4 address%s", name,
                         *name ? "" : "; is a variable of your script empty?");
-    if (strv_has(r->hosts, name))
+    if (map_get(&r->known, name))
         return complain(r, "duplicate host %s", name);
     if (r->hosts->count >= HOSTS_MAX)
         return complain(r, "more than %u hosts", HOSTS_MAX) && false;
     strv_push(r->hosts, name);
+    know_from(r, r->hosts->count - 1);
     return true;
 }
 
@@ -124,9 +133,11 @@ static bool read_list(struct reading *r, const char *text)
 
 void hosts_read_list(const char *text, struct strv *hosts, struct strv *problems)
 {
-    struct reading r = {.hosts = hosts, .problems = problems, .where = ""};
+    struct reading r = {.hosts = hosts, .problems = problems, .known.borrows_keys = true, .where = ""};
 
+    know_from(&r, 0);
     (void)read_list(&r, text);
+    map_release(&r.known);
 }
 
 static bool read_line(struct reading *r, const char *line)
@@ -168,7 +179,7 @@ static void read_lines(struct reading *r, struct slice text, const char *name)
 
 void hosts_read_file(struct slice text, const char *name, struct strv *hosts, struct strv *problems)
 {
-    struct reading r = {.hosts = hosts, .problems = problems, .where = ""};
+    struct reading r = {.hosts = hosts, .problems = problems, .known.borrows_keys = true, .where = ""};
     size_t before = hosts->count;
 
     if (text.len > FILE_MAX_BYTES) {
@@ -179,7 +190,9 @@ void hosts_read_file(struct slice text, const char *name, struct strv *hosts, st
         (void)complain(&r, "%s is a binary file; expected text with one host per line", name);
         return;
     }
+    know_from(&r, 0);
     read_lines(&r, text, name);
+    map_release(&r.known);
     r.where = "";
     if (hosts->count == before && r.mistakes == 0)
         (void)complain(&r, "%s contains no host", name);
