@@ -129,9 +129,8 @@ static void add_running(struct board *b, uint32_t number)
     if (hard <= 0)
         hard = run_estimate_corrected(hard, 0);
     bound = hard;
-    if (b->input->controllers[r->controller].policy == FORECAST_PREDICTED && r->left.p90 &&
-        bound == FORECAST_UNKNOWN)
-        bound = r->left.p90;
+    if (b->input->controllers[r->controller].policy == FORECAST_PREDICTED && bound == FORECAST_UNKNOWN)
+        bound = occupant_bound(&r->left);
     *s = (struct slot){.block = within_room(room, r->block),
                        .controller = r->controller,
                        .size = r->size,
@@ -321,10 +320,12 @@ bool board_breaks_promise(const struct board *b, const struct forecast_reservati
 static void start(struct board *b, uint32_t claim, uint32_t c, const struct forecast_block *block)
 {
     const struct forecast_claim *it = &b->input->claims[claim];
-    int64_t bound = bound_from(b, claim_bound(it, b->input->controllers[c].policy == FORECAST_PREDICTED));
+    int64_t hard = bound_from(b, claim_deadline(it)), bound = hard;
     uint32_t at = new_slot(b);
     struct slot *s = &b->slots[at];
 
+    if (b->input->controllers[c].policy == FORECAST_PREDICTED && bound == FORECAST_UNKNOWN)
+        bound = bound_from(b, occupant_bound(&it->run));
     *s = (struct slot){.block = *block,
                        .controller = c,
                        .size = it->size,
@@ -333,7 +334,7 @@ static void start(struct board *b, uint32_t claim, uint32_t c, const struct fore
                        .instance = board_next_instance(b, claim),
                        .key = board_key(bound, b->now),
                        .bound_s = bound,
-                       .hard_s = bound_from(b, claim_bound(it, false))};
+                       .hard_s = hard};
     if (b->occupancy.rooms[c].is_placed)
         occupancy_take(&b->occupancy, c, block, s->key, at);
     else

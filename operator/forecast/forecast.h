@@ -18,10 +18,11 @@
  * the block. A claim whose own promise holds breaks none that was made to a later claim: it neither starts in
  * such a block nor moves its reservation there, unless it must have ended when that one begins.
  *
- * Bounds. `strict` and `bounded` believe deadlines only, `predicted` also the p90 of a run time without a
- * deadline. A bound that has passed is corrected by growing steps (run_estimate_corrected), so that the
- * reservation slides by known jumps. `max_slide_s` after the promised start, the block closes to everybody
- * else. A start that `predicted` promised may rest on a p90, which is wrong in one of ten cases, and who has
+ * Bounds. `strict` and `bounded` believe deadlines only, `predicted` also run times without a
+ * deadline: that of who would start by its p90 times p90/p50, that of who runs by its p90, if that is at most
+ * four times its p50. A bound that has passed is corrected by growing steps (run_estimate_corrected), so that
+ * the reservation slides by known jumps. `max_slide_s` after the promised start, the block closes to
+ * everybody else. A start that `predicted` promised may rest on a run time, which can be wrong, and who has
  * run past it runs long: there the block closes only when it has been reserved for `close_after_s` as well.
  *
  * A reservation whose start nobody can know, because an occupant of its block has no bound, leaves its block
@@ -52,7 +53,7 @@
 enum forecast_policy {
     FORECAST_STRICT,   /* nothing passes the first that could use the controller */
     FORECAST_BOUNDED,  /* see above */
-    FORECAST_PREDICTED /* likewise, and the p90 of run times counts as a bound where there is no deadline */
+    FORECAST_PREDICTED /* likewise, and run times count as bounds where there is no deadline */
 };
 
 /* The same IPUs in each of `domain_count` consecutive domains. A part of one domain has domain_count 1, a

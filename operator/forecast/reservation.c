@@ -37,8 +37,10 @@ static uint32_t latest_to_change(const struct board *b, uint32_t prior_key)
 /* The key at which a claim has ended that starts at this one. */
 static uint32_t until_of(const struct board *b, const struct forecast_claim *claim, const struct offer *o)
 {
-    int64_t span = claim_bound(claim, b->input->controllers[o->controller].policy == FORECAST_PREDICTED);
+    int64_t span = claim_deadline(claim);
 
+    if (b->input->controllers[o->controller].policy == FORECAST_PREDICTED && span == FORECAST_UNKNOWN)
+        span = occupant_bound(&claim->run);
     if (o->key >= KEY_NO_BOUND || span == FORECAST_UNKNOWN ||
         __builtin_add_overflow(span, (int64_t)o->key, &span))
         span = FORECAST_UNKNOWN;

@@ -50,7 +50,7 @@ static void lane_append(struct lanes *l, uint32_t ns, uint32_t place)
 
 static void charge(uint64_t *used, const struct forecast_claim *claim)
 {
-    int64_t bound = claim_bound(claim, false);
+    int64_t bound = claim_deadline(claim);
     uint64_t span = claim->run.p50 ? claim->run.p50 : bound != FORECAST_UNKNOWN ? (uint64_t)bound : IPU_HOUR;
 
     if (__builtin_mul_overflow(span, claim->size, &span) || __builtin_add_overflow(*used, span, used))

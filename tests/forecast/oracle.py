@@ -158,8 +158,8 @@ class Moment:
     def occupy(self, running):
         machine = self.machines[running.get("controller", 0)]
         spans = [] if running["end"] is None else [corrected(running["end"] - self.now)]
-        if machine.policy == "predicted" and not spans:
-            spans = running.get("left", [])[2:]
+        if machine.policy == "predicted" and not spans and running.get("left"):
+            spans = [span for span in running["left"][2:] if span // 4 <= running["left"][1]]
         until = min(spans, default=UNBOUNDED + self.now - running["start"])
         for ipu in ipus_of(running["block"], running["size"]):
             machine.busy[ipu] = until
@@ -169,10 +169,18 @@ class Moment:
         """Those that it selects and that could ever hold it."""
         return [c for c, machine in enumerate(self.machines) if claim.get("eligible", 1) >> c & 1 and machine.blocks(claim["size"])]
 
+    def busy_until(self, claim, number):
+        """When others expect the IPUs back that it gets now."""
+        spans = [] if claim["bound"] is None else [claim["bound"]]
+        if self.machines[number].policy == "predicted" and not spans and claim.get("run"):
+            spans = [span for span in claim["run"][2:] if span // 4 <= claim["run"][1]]
+        return min(spans, default=UNBOUNDED)
+
     def end_of(self, claim, number):
         spans = [] if claim["bound"] is None else [claim["bound"]]
-        if self.machines[number].policy == "predicted" and not spans:
-            spans = claim.get("run", [])[2:]
+        if self.machines[number].policy == "predicted" and not spans and claim.get("run"):
+            _, middle, late = claim["run"]
+            spans = [late * (late // middle)]
         return min(spans, default=UNBOUNDED)
 
     def key_of(self, claim):
@@ -182,7 +190,7 @@ class Moment:
         machine = self.machines[number]
         assert block <= machine.free()
         for ipu in block:
-            machine.busy[ipu], machine.owners[ipu] = self.end_of(claim, number), claim.get("ns")
+            machine.busy[ipu], machine.owners[ipu] = self.busy_until(claim, number), claim.get("ns")
         self.starts.append((*self.key_of(claim), number, block))
         self.next_instance[claim["uid"]] += 1
         return True
@@ -219,7 +227,7 @@ class Moment:
             kept_when = free_at(self.machines[own["controller"]], kept)
             clearly = [offer for offer in offers if offer[0] < UNBOUNDED
                        and (kept_when >= UNBOUNDED or kept_when - offer[0] > max(60, kept_when // 20))
-                       and not self.breaks_promise(claim, offer[4], offer[3], offer[0] + self.end_of(claim, offer[4]))]
+                       and not self.breaks_promise(claim, offer[4], offer[3], offer[0] + self.busy_until(claim, offer[4]))]
             if not clearly:
                 return own["controller"], kept_when, kept
             offers = clearly
@@ -248,7 +256,7 @@ class Moment:
         if machine.policy == "strict":
             is_open, is_closed = False, True
         else:
-            end = min(when + self.end_of(claim, number), UNBOUNDED)
+            end = min(when + self.busy_until(claim, number), UNBOUNDED)
             machine.kept.append(Kept(block, when, end, is_open, is_closed))
         self.reserved.append((*self.key_of(claim), number, block, self.now + when if when < UNBOUNDED else None, promise, since,
                               is_open, is_closed))

@@ -19,7 +19,9 @@ static int64_t bound_of(const struct forecast_claim *claim, bool is_predicted)
 {
     int64_t bound = claim->bound_s > 0 ? claim->bound_s : FORECAST_UNKNOWN;
 
-    return is_predicted && claim->run.p90 && bound == FORECAST_UNKNOWN ? claim->run.p90 : bound;
+    if (!is_predicted || bound != FORECAST_UNKNOWN || claim->run.p90 == 0)
+        return bound;
+    return (int64_t)claim->run.p90 * (claim->run.p90 / claim->run.p50);
 }
 
 static int64_t end_after(int64_t from_s, int64_t span)

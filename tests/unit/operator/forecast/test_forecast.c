@@ -393,7 +393,7 @@ TEST_F(tenant, t, a_promise_that_an_estimate_broke_closes_a_block_late)
     struct replay_job *other;
 
     t->r.controllers[0].policy = FORECAST_PREDICTED;
-    t->own->claim.run = (struct forecast_quantiles){60, 60, 600};
+    t->own->claim.run = (struct forecast_quantiles){60, 150, 600};
     t->own->claim.bound_s = NEVER;
     replay_plan(&t->r, min(1));
     r = replay_reservation(&t->r, t->head);

@@ -309,11 +309,13 @@ static void change_times(struct random_input *r, int64_t factor, int64_t shift)
 
         it->start_s = scaled(it->start_s, now_s, factor, shift);
         it->end_s = scaled(it->end_s, now_s, factor, shift);
+        it->left.p50 *= (uint32_t)factor;
         it->left.p90 *= (uint32_t)factor;
     }
     for (size_t i = 0; i < r->input.claim_count; i++) {
         r->claims[i].turn_s = scaled(r->claims[i].turn_s, now_s, factor, shift);
         r->claims[i].bound_s = scaled(r->claims[i].bound_s, 0, factor, 0);
+        r->claims[i].run.p50 *= (uint32_t)factor;
         r->claims[i].run.p90 *= (uint32_t)factor;
     }
     r->input.settings.close_after_s *= factor;
