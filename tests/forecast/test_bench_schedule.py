@@ -120,10 +120,26 @@ def test_rows_that_are_no_jobs_are_left_out_and_counted(tmp_path):
     trace.write_text(trace.read_text() + "7 1 2\nwords\n8 nan -1 5 1 -1 -1 1 -1 -1 1 1 1 1 -1 -1 -1 -1\n")
     found = measured("--swf", trace)
     # No MaxProcs: the machine holds the largest job, 200 processors on 4 domains. Of 9 rows, 3 are jobs that ran.
-    assert (found["jobs"], found["skipped"], found["domains"]) == (3, 6, 4)
-    assert measured("--swf", trace, "--domains", 2)["skipped"] == 7
+    why = ("no_row", "no_arrival", "no_run", "no_ipus", "too_large")
+    assert (found["jobs"], found["domains"], found["unbounded"], *(found[key] for key in why)) == (3, 4, 2, 3, 0, 2, 1, 0)
+    assert measured("--swf", trace, "--domains", 2)["too_large"] == 1
     # Rows come in order of arrival, whatever their order in the file; a deadline ends what it bounds.
     assert [row[:3] for row in jobs_of("--swf", trace)] == [(0, 10, 256), (5, 10, 4), (9, 5, 128)]
+
+
+def test_a_trace_as_archives_have_it(tmp_path):
+    """Comments, unknown numbers, runs of no time, unsorted arrivals, jobs that are wider than the machine."""
+    rows = [(100 * number, (0, -1, 50, 700)[number % 4], 64, (-1, 100)[number % 2]) for number in range(2000)]
+    rows[::50] = [(-1, 50, 64)] * 40
+    rows[5::50] = [(7000, 60, 4096, 90)] * 40
+    rows.sort(key=lambda row: hash(row))
+    trace = write_trace(tmp_path / "archive.swf", rows, ";  Version: 2.2\n; MaxNodes: 8\n;   MaxProcs:  128\n;\n")
+    done = subprocess.run([sys.executable, ROOT / "tests/bench", "schedule", "--swf", trace, "--policy", "bounded", "--svg", tmp_path / "a.svg"],
+                          capture_output=True, text=True, env={**os.environ, "BUILD_DIR": BUILD}, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "archive.swf: 2 domains, load" in done.stdout
+    assert ("left out of the file: 40 no submit time; 960 ran for less than a second, or did not start; 40 have more processors than "
+            "the machine. 480 of the jobs have no requested time, and so no deadline.\n") in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("text, problem", [

@@ -6,6 +6,8 @@
 #include "schedule/result.h"
 #include "schedule/run_times.h"
 
+#define MOST_TOLD 4000 /* jobs that forecasts are measured for */
+
 struct options {
     uint32_t domains, jobs, seed, deadlines, load, sample;
     int workload, policy;
@@ -35,8 +37,9 @@ static const struct opt ROWS[] = {
     OPT_VALUE("seed", OPT_U32, AT(seed), "N", "Seed of a model", .fallback = "1", .max = UINT32_MAX),
     OPT_VALUE("deadlines", OPT_U32, AT(deadlines), "PERCENT", "Jobs of a model that have a deadline",
               .fallback = "50", .max = 100),
-    OPT_VALUE("sample", OPT_U32, AT(sample), "N", "Measure forecasts for one waiting job in N",
-              .fallback = "5", .min = 1, .max = UINT32_MAX),
+    OPT_VALUE("sample", OPT_U32, AT(sample), "N",
+              "Measure forecasts for one waiting job in N; 0: one in 5, of more than 20,000 jobs fewer",
+              .max = UINT32_MAX),
     OPT_SWITCH("print", AT(print),
                "Print the jobs as a trace in the Standard Workload Format, and simulate nothing"),
     {0},
@@ -72,11 +75,19 @@ static bool work_load(const struct options *o, struct workload *ret, struct err 
     return true;
 }
 
+/* In strict order nearly everybody waits, and forecasts of thousands that wait take long. */
+static uint32_t sample_of(const struct options *o, size_t jobs)
+{
+    uint32_t least = o->policy == STRICT ? 100 : 5, by_jobs = (uint32_t)(jobs / MOST_TOLD);
+
+    return o->sample ? o->sample : by_jobs > least ? by_jobs : least;
+}
+
 static void simulate(const struct workload *work, const struct options *o)
 {
     struct simulation simulation;
 
-    simulation_init(&simulation, work, (enum policy)o->policy, o->sample);
+    simulation_init(&simulation, work, (enum policy)o->policy, sample_of(o, work->count));
     simulation.run_times = run_times_new();
     simulation_run(&simulation);
     result_print(&simulation);

@@ -73,17 +73,25 @@ void result_print(struct simulation *s)
 {
     AUTO(group) struct group g = {0};
     double span = (double)(s->measured_until_s - s->measured_from_s),
-           machine = span * s->work->domains * DOMAIN_IPUS;
+           machine = span * s->work->domains * DOMAIN_IPUS, unbounded = 0;
+    const size_t *left_out = s->work->left_out;
 
-    for (size_t i = 0; i < s->work->count; i++)
+    for (size_t i = 0; i < s->work->count; i++) {
+        unbounded += s->work->jobs[i].bound_s == NO_BOUND;
         if (s->work->jobs[i].submit_s >= s->measured_from_s)
             group_add(&g, &s->work->jobs[i], &s->outcome[i]);
+    }
     struct {
         const char *name;
         double value;
     } rows[] = {
         {"jobs", (double)s->work->count},
-        {"skipped", (double)s->work->skipped},
+        {"no_row", (double)left_out[NO_ROW]},
+        {"no_arrival", (double)left_out[NO_ARRIVAL]},
+        {"no_run", (double)left_out[NO_RUN]},
+        {"no_ipus", (double)left_out[NO_IPUS]},
+        {"too_large", (double)left_out[TOO_LARGE]},
+        {"unbounded", unbounded},
         {"domains", s->work->domains},
         {"load", workload_load(s->work)},
         {"wait_s", samples_mean(&g.waits)},

@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define WARM_UP_PERCENT 10
+#define PROGRESS_S 10
 #define ASKED_PER_FAIR                                                                                       \
     5 /* a fair start takes a simulation of its own: it is asked for one in so many of the others */
 
@@ -309,6 +311,14 @@ static void simulation_run_until_started(struct simulation *s, uint32_t job)
 
 void simulation_run(struct simulation *s)
 {
-    while (s->arriving < s->arrivals || s->waiting_count)
+    time_t told = time(NULL);
+
+    while (s->arriving < s->arrivals || s->waiting_count) {
         simulation_advance(s);
+        if (time(NULL) - told < PROGRESS_S)
+            continue;
+        told = time(NULL);
+        (void)fprintf(stderr, "schedule-load: %zu of %zu jobs have arrived, %zu wait\n", s->arriving,
+                      s->arrivals, s->waiting_count);
+    }
 }

@@ -15,7 +15,7 @@
 
 enum field { SUBMIT = 1, RUN = 3, PROCS = 4, REQUESTED_PROCS = 7, REQUESTED_S = 8, USER = 11, PROGRAM = 13 };
 
-/* False if the line has fewer numbers, or numbers that no job has. */
+/* False if the line has fewer numbers, or numbers that no row has. */
 static bool parse_fields(const char *line, double *ret_fields)
 {
     for (size_t i = 0; i < FIELDS; i++) {
@@ -29,15 +29,22 @@ static bool parse_fields(const char *line, double *ret_fields)
     return true;
 }
 
-static bool job_parse(const char *line, struct job *ret)
+/* LEFT_OUT: it is a job that ran. Else why not. */
+static int job_parse(const char *line, struct job *ret)
 {
     double f[FIELDS], procs;
 
     if (!parse_fields(line, f))
-        return false;
+        return NO_ROW;
     procs = f[PROCS] > 0 ? f[PROCS] : f[REQUESTED_PROCS];
-    if (f[SUBMIT] < 0 || f[RUN] < 1 || procs < 1 || procs > MAX_DOMAINS * DOMAIN_IPUS)
-        return false;
+    if (f[SUBMIT] < 0)
+        return NO_ARRIVAL;
+    if (f[RUN] < 1)
+        return NO_RUN;
+    if (procs < 1)
+        return NO_IPUS;
+    if (procs > MAX_DOMAINS * DOMAIN_IPUS)
+        return TOO_LARGE;
     *ret = (struct job){.submit_s = (int64_t)f[SUBMIT],
                         .run_s = (int64_t)f[RUN],
                         .bound_s = f[REQUESTED_S] >= 1 ? (int64_t)f[REQUESTED_S] : NO_BOUND,
@@ -46,7 +53,7 @@ static bool job_parse(const char *line, struct job *ret)
     if (ret->run_s > ret->bound_s)
         ret->run_s = ret->bound_s; /* a deadline ends what it bounds; recording systems left some grace */
     ret->kind = (ret->tenant * 65599u + (uint32_t)((int64_t)f[PROGRAM] + 1)) * 65599u + ret->size;
-    return true;
+    return LEFT_OUT;
 }
 
 static int by_arrival(const void *a, const void *b)
@@ -66,6 +73,7 @@ static bool read_lines(FILE *file, const char *path, struct workload *w, uint32_
     for (unsigned long number = 1; fgets(line, sizeof(line), file); number++) {
         const char *first = line + strspn(line, " \t\r\n");
         struct job job;
+        int why;
 
         if (!strchr(line, '\n') && !feof(file))
             return err_set(err, ERR_INVALID, "%s: line %lu is longer than %d bytes", path, number, MAX_LINE);
@@ -73,8 +81,9 @@ static bool read_lines(FILE *file, const char *path, struct workload *w, uint32_
             (void)sscanf(first, "; MaxProcs: %" SCNu32, ret_procs);
         if (*first == ';' || !*first)
             continue;
-        if (!job_parse(first, &job)) {
-            w->skipped++;
+        why = job_parse(first, &job);
+        if (why != LEFT_OUT) {
+            w->left_out[why]++;
             continue;
         }
         if (w->count == MAX_JOBS)
@@ -95,15 +104,18 @@ static void drop_too_large(struct workload *w)
     for (size_t i = 0; i < w->count; i++)
         if (w->jobs[i].size <= w->domains * DOMAIN_IPUS)
             w->jobs[kept++] = w->jobs[i];
-    w->skipped += w->count - kept;
+    w->left_out[TOO_LARGE] += w->count - kept;
     w->count = kept;
 }
 
 static bool workload_fit(struct workload *w, const struct workload_settings *s, uint32_t procs,
                          const char *path, struct err *err)
 {
-    for (size_t i = 0; !s->domains && i < w->count; i++)
-        procs = w->jobs[i].size > procs ? w->jobs[i].size : procs;
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < w->count; i++)
+        largest = w->jobs[i].size > largest ? w->jobs[i].size : largest;
+    procs = procs ? procs : largest;
     w->domains = s->domains ? s->domains : (uint32_t)(((uint64_t)procs + DOMAIN_IPUS - 1) / DOMAIN_IPUS);
     if (w->domains > MAX_DOMAINS)
         w->domains = MAX_DOMAINS;

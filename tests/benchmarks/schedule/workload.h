@@ -21,11 +21,14 @@ struct job {
     uint32_t number; /* in the file that it comes from */
 };
 
+/* Why a row of a trace is left out. */
+enum { NO_ROW, NO_ARRIVAL, NO_RUN, NO_IPUS, TOO_LARGE, LEFT_OUT };
+
 struct workload {
     struct job *jobs;
     size_t count;
     uint32_t domains;
-    size_t skipped; /* rows of a trace that are no job which ran, or one that fits nowhere */
+    size_t left_out[LEFT_OUT]; /* rows of a trace */
 };
 
 void workload_release(struct workload *w);
@@ -46,7 +49,8 @@ struct workload workload_recurring(const struct workload_settings *s);
  * constants for all jobs; sizes are powers of two. */
 struct workload workload_lublin(const struct workload_settings *s);
 /* A trace in the Standard Workload Format. The machine is that of the file unless `domains` is set, its load
- * that of the file unless `load` is. */
+ * that of the file unless `load` is. Jobs that took no time or no IPUs are left out, and those that the
+ * machine could never hold. */
 MUST_USE bool workload_read_swf(const char *path, const struct workload_settings *s, struct workload *ret,
                                 struct err *err);
 void workload_print_swf(const struct workload *w);
