@@ -4,6 +4,8 @@
 #include "schedule/run_times.h"
 #include "schedule/simulation.h"
 
+#define ASKED_IN_ORDER 64u
+
 struct request {
     struct forecast_controller controller;
     struct forecast_running *running;
@@ -56,11 +58,11 @@ static struct forecast_claim claim_of(const struct simulation *s, uint32_t job, 
                                    .is_ready = true};
 }
 
-/* Without times: nobody reads what is known of run times but bounds. */
-static struct request request_of(const struct simulation *s, bool with_times)
+/* Of the first that wait. Without times: nobody reads what is known of run times but bounds. */
+static struct request request_of(const struct simulation *s, size_t waiting, bool with_times)
 {
     struct request r = {.running = mem_alloc((s->running_count + 1) * sizeof(*r.running)),
-                        .claims = mem_alloc((s->waiting_count + 1) * sizeof(*r.claims))};
+                        .claims = mem_alloc((waiting + 1) * sizeof(*r.claims))};
     uint64_t *domains = mem_alloc(s->work->domains * sizeof(*domains));
 
     for (uint32_t d = 0; d < s->work->domains; d++)
@@ -76,14 +78,14 @@ static struct request request_of(const struct simulation *s, bool with_times)
                                                 .total_ipus = s->work->domains * DOMAIN_IPUS};
     for (size_t i = 0; i < s->running_count; i++)
         r.running[i] = running_of(s, s->running[i], with_times);
-    for (size_t i = 0; i < s->waiting_count; i++)
+    for (size_t i = 0; i < waiting; i++)
         r.claims[i] = claim_of(s, s->waiting[i], with_times);
     r.input = (struct forecast_input){.now_s = s->now_s,
                                       .controller_count = 1,
                                       .running = r.running,
                                       .running_count = s->running_count,
                                       .claims = r.claims,
-                                      .claim_count = s->waiting_count,
+                                      .claim_count = waiting,
                                       .reservations = s->reserved,
                                       .reservation_count = s->reserved_count,
                                       .settings = s->settings};
@@ -113,9 +115,11 @@ static void keep_reservations(struct simulation *s, const struct forecast_plan *
     }
 }
 
-void engine_decide(struct simulation *s)
+/* Decides about the first that wait; true if all of them start. */
+static bool decide(struct simulation *s, size_t waiting)
 {
-    AUTO(request) struct request r = request_of(s, s->policy == PREDICTED);
+    AUTO(request) struct request r = request_of(s, waiting, s->policy == PREDICTED);
+    bool have_started;
     double begin_us = clock_us();
     struct forecast *forecast;
     const struct forecast_plan *plan;
@@ -134,7 +138,19 @@ void engine_decide(struct simulation *s)
     s->waiting_count = kept;
     keep_reservations(s, plan);
     s->wake_s = plan->next_wake_s;
+    have_started = plan->start_count == waiting;
     forecast_free(forecast);
+    return have_started;
+}
+
+/* In strict order nobody passes, so only the first matter; the line can be long. */
+void engine_decide(struct simulation *s)
+{
+    size_t asked;
+
+    do
+        asked = s->policy == STRICT && s->waiting_count > ASKED_IN_ORDER ? ASKED_IN_ORDER : s->waiting_count;
+    while (decide(s, asked) && s->waiting_count > 0);
 }
 
 /* ---- what those who wait are told ---- */
@@ -153,7 +169,7 @@ static struct forecast_quantiles narrowed(struct forecast_quantiles q, enum span
 /* The expected start of one that waits, if all run times are such. */
 static struct forecast_verdict verdict_of(struct simulation *s, uint32_t job, enum spans spans)
 {
-    AUTO(request) struct request r = request_of(s, true);
+    AUTO(request) struct request r = request_of(s, s->waiting_count, true);
     struct forecast_verdict verdict = {
         .p10_s = FORECAST_UNKNOWN, .p50_s = FORECAST_UNKNOWN, .p90_s = FORECAST_UNKNOWN};
     double begin_us = clock_us();
