@@ -1,4 +1,4 @@
-#include "operator/forecast/remedy.h"
+#include "operator/forecast/plan/remedy.h"
 
 #include "lib/check.h"
 #include "replay.h"

@@ -1,45 +1,45 @@
-#include "operator/forecast/projection.h"
+#include "operator/forecast/projection/projection.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/forecast/draw.h"
-#include "operator/forecast/min_heap.h"
-#include "operator/forecast/picker.h"
+#include "operator/forecast/projection/run_sample.h"
+#include "operator/forecast/queue/min_heap.h"
+#include "operator/forecast/projection/picker.h"
 
 #define EXACT_CLAIMS 200u
 #define EXACT_SLOTS 256u /* with more occupants, ends are rounded */
 #define EVENT_WORK 3u    /* microseconds of a usual processor, for an event and for a start */
 
 struct projection {
-    const struct board *served;
-    struct board board;
+    const struct moment *served;
+    struct moment moment;
     struct picker picker;
-    void *board_memory, *picker_memory;
+    void *moment_memory, *picker_memory;
     struct min_heap events; /* second, slot */
-    uint32_t scenario;      /* DRAW_MEDIAN: of all claims */
+    uint32_t scenario;      /* SAMPLE_MEDIAN: of all claims */
     bool is_begun, is_complete, is_rounding;
     uint32_t to_start;      /* claims of the picker that have not started since the begin of the scenario */
     uint64_t events_left;   /* a claim of many instances cannot make a scenario endless */
-    uint32_t *first_starts; /* per claim of the picker, in this scenario; DRAW_NEVER: not yet */
+    uint32_t *first_starts; /* per claim of the picker, in this scenario; SAMPLE_NEVER: not yet */
     uint32_t exact_count;
-    uint32_t (*exact)[DRAW_SCENARIOS]; /* per exact claim: its first start */
+    uint32_t (*exact)[SAMPLE_SCENARIOS]; /* per exact claim: its first start */
     uint32_t *exact_claims;
 };
 
-struct projection *projection_new(const struct board *served)
+struct projection *projection_new(const struct moment *served)
 {
     const struct forecast_input *input = served->input;
     struct projection *p = NEW(struct projection);
     uint32_t claims = (uint32_t)input->claim_count;
 
     p->served = served;
-    p->board_memory = mem_alloc(board_lay_out(&p->board, input, served->line, NULL));
-    board_lay_out(&p->board, input, served->line, p->board_memory);
+    p->moment_memory = mem_alloc(moment_lay_out(&p->moment, input, served->queue, NULL));
+    moment_lay_out(&p->moment, input, served->queue, p->moment_memory);
     p->picker_memory = mem_alloc(picker_lay_out(&p->picker, served, claims, NULL));
     picker_lay_out(&p->picker, served, claims, p->picker_memory);
     picker_init(&p->picker, served, EXACT_CLAIMS);
-    p->events.items = mem_alloc(p->board.slots_max * sizeof(*p->events.items));
+    p->events.items = mem_alloc(p->moment.slots_max * sizeof(*p->events.items));
     p->first_starts = mem_alloc(claims * sizeof(*p->first_starts));
     p->exact_count = p->picker.count;
     p->exact = mem_alloc(p->exact_count * sizeof(*p->exact));
@@ -52,7 +52,7 @@ void projection_free(struct projection *p)
 {
     if (!p)
         return;
-    mem_free(p->board_memory);
+    mem_free(p->moment_memory);
     mem_free(p->picker_memory);
     mem_free(p->events.items);
     mem_free(p->first_starts);
@@ -66,7 +66,7 @@ void projection_free(struct projection *p)
 /* The end of the slot, or an earlier bound that has to be corrected. */
 static void push_event(struct projection *p, uint32_t at)
 {
-    const struct slot *s = &p->board.slots[at];
+    const struct slot *s = &p->moment.slots[at];
     uint32_t next = s->key < s->end ? s->key : s->end;
 
     if (next < KEY_NO_BOUND)
@@ -84,17 +84,17 @@ static uint32_t rounded(const struct projection *p, uint32_t end)
 
 static void draw_end(struct projection *p, uint32_t at)
 {
-    const struct forecast_input *input = p->board.input;
-    struct slot *s = &p->board.slots[at];
+    const struct forecast_input *input = p->moment.input;
+    struct slot *s = &p->moment.slots[at];
     uint32_t number = s->source & ~SLOT_RUNNING;
     bool is_running = s->source & SLOT_RUNNING;
     const struct forecast_quantiles *q =
         is_running ? &input->running[number].left : &input->claims[number].run;
     uint64_t uid = is_running ? input->running[number].uid : input->claims[number].uid;
-    int64_t bound = s->hard_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : s->hard_s - p->board.now;
-    uint32_t span = draw_span(q, bound, uid, s->instance, p->scenario);
+    int64_t bound = s->hard_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : s->hard_s - p->moment.now;
+    uint32_t span = sample_span(q, bound, uid, s->instance, p->scenario);
 
-    s->end = __builtin_add_overflow(span, p->board.now, &span) ? DRAW_NEVER : rounded(p, span);
+    s->end = __builtin_add_overflow(span, p->moment.now, &span) ? SAMPLE_NEVER : rounded(p, span);
     if (s->end > s->key && span <= s->key)
         s->end = s->key; /* by its bound it has ended */
     push_event(p, at);
@@ -102,15 +102,15 @@ static void draw_end(struct projection *p, uint32_t at)
 
 static void begin_scenario(struct projection *p)
 {
-    board_copy(&p->board, p->served);
+    moment_copy(&p->moment, p->served);
     picker_restart(&p->picker);
     memset(p->first_starts, 0xff, p->picker.count * sizeof(*p->first_starts));
     p->to_start = p->picker.count;
-    p->events_left = 65536 + 4 * ((uint64_t)p->picker.count + p->board.slot_count);
+    p->events_left = 65536 + 4 * ((uint64_t)p->picker.count + p->moment.slot_count);
     p->events.count = 0;
     p->is_rounding = p->served->slot_count > EXACT_SLOTS;
-    for (uint32_t at = 0; at < p->board.slot_count; at++)
-        if (p->board.slots[at].source != FORECAST_NONE)
+    for (uint32_t at = 0; at < p->moment.slot_count; at++)
+        if (p->moment.slots[at].source != FORECAST_NONE)
             draw_end(p, at);
     p->is_begun = true;
 }
@@ -118,7 +118,7 @@ static void begin_scenario(struct projection *p)
 /* All that happens at the next second at which something does. Returns the number of events and starts. */
 static uint32_t step_scenario(struct projection *p)
 {
-    struct board *b = &p->board;
+    struct moment *b = &p->moment;
     uint32_t now = (uint32_t)(p->events.items[0] >> 32), events = 0;
 
     for (; p->events.count > 0 && p->events.items[0] >> 32 == now; events++) {
@@ -126,18 +126,18 @@ static uint32_t step_scenario(struct projection *p)
 
         b->now = now;
         if (b->slots[at].end <= now) {
-            board_release(b, at);
+            moment_release(b, at);
         } else {
-            board_correct(b, at);
+            moment_correct(b, at);
             push_event(p, at);
         }
     }
-    board_begin(b, now);
+    moment_begin(b, now);
     picker_serve(&p->picker, b);
     for (uint32_t i = 0; i < b->log_count; i++) {
         uint32_t *first = &p->first_starts[p->picker.places[b->slots[b->log[i]].source]];
 
-        if (*first == DRAW_NEVER) {
+        if (*first == SAMPLE_NEVER) {
             *first = now;
             p->to_start--;
         }
@@ -166,7 +166,7 @@ static void sort_numbers(uint32_t *numbers, uint32_t count)
 
 static int64_t time_of(const struct projection *p, uint32_t second)
 {
-    return second == DRAW_NEVER ? FORECAST_UNKNOWN : board_time(p->served, second);
+    return second == SAMPLE_NEVER ? FORECAST_UNKNOWN : moment_time(p->served, second);
 }
 
 static int64_t stretched(int64_t span, uint32_t permille)
@@ -194,12 +194,12 @@ static void set_exact_bands(struct projection *p, struct forecast_verdict *verdi
         struct forecast_verdict *v = &verdicts[p->exact_claims[i]];
         uint32_t *starts = p->exact[i], low, high;
 
-        sort_numbers(starts, DRAW_SCENARIOS);
-        low = starts[DRAW_SCENARIOS / 2 - 1];
-        high = starts[DRAW_SCENARIOS / 2];
-        v->p10_s = time_of(p, starts[DRAW_SCENARIOS / 10 - 1]);
-        v->p50_s = time_of(p, high == DRAW_NEVER ? DRAW_NEVER : low + (high - low) / 2);
-        v->p90_s = time_of(p, starts[DRAW_SCENARIOS * 9 / 10]);
+        sort_numbers(starts, SAMPLE_SCENARIOS);
+        low = starts[SAMPLE_SCENARIOS / 2 - 1];
+        high = starts[SAMPLE_SCENARIOS / 2];
+        v->p10_s = time_of(p, starts[SAMPLE_SCENARIOS / 10 - 1]);
+        v->p50_s = time_of(p, high == SAMPLE_NEVER ? SAMPLE_NEVER : low + (high - low) / 2);
+        v->p90_s = time_of(p, starts[SAMPLE_SCENARIOS * 9 / 10]);
         v->basis = v->p50_s == FORECAST_UNKNOWN ? FORECAST_OPEN : FORECAST_BY_HISTORY;
         stretch_band(p, v);
     }
@@ -240,12 +240,12 @@ static void set_far_bands(const struct projection *p, struct forecast_verdict *v
         struct forecast_verdict *v = &verdicts[p->picker.claims[i]];
         int64_t start = p->first_starts[i];
 
-        if (start == DRAW_NEVER || v->p10_s != FORECAST_UNKNOWN)
+        if (start == SAMPLE_NEVER || v->p10_s != FORECAST_UNKNOWN)
             continue; /* open, or exact */
         v->basis = FORECAST_BY_ORDER;
-        v->p10_s = board_time(p->served, start - start * (w.early < 1000 ? w.early : 1000) / 1000);
-        v->p50_s = board_time(p->served, start);
-        v->p90_s = w.is_open ? FORECAST_UNKNOWN : board_time(p->served, start + start * w.late / 1000);
+        v->p10_s = moment_time(p->served, start - start * (w.early < 1000 ? w.early : 1000) / 1000);
+        v->p50_s = moment_time(p->served, start);
+        v->p90_s = w.is_open ? FORECAST_UNKNOWN : moment_time(p->served, start + start * w.late / 1000);
     }
 }
 
@@ -254,14 +254,14 @@ static void set_far_bands(const struct projection *p, struct forecast_verdict *v
 static void end_scenario(struct projection *p, struct forecast_verdict *verdicts)
 {
     p->is_begun = false;
-    if (p->scenario == DRAW_MEDIAN) {
+    if (p->scenario == SAMPLE_MEDIAN) {
         set_far_bands(p, verdicts);
         p->is_complete = true;
         return;
     }
     for (uint32_t i = 0; i < p->exact_count; i++)
         p->exact[i][p->scenario] = p->first_starts[i];
-    if (++p->scenario < DRAW_SCENARIOS)
+    if (++p->scenario < SAMPLE_SCENARIOS)
         return;
     set_exact_bands(p, verdicts);
     p->is_complete = p->exact_count < EXACT_CLAIMS;
@@ -276,7 +276,7 @@ bool projection_step(struct projection *p, uint32_t work, struct forecast_verdic
             begin_scenario(p);
         if (scenario_is_over(p)) {
             end_scenario(p, verdicts);
-            if (p->is_complete || p->scenario < DRAW_MEDIAN)
+            if (p->is_complete || p->scenario < SAMPLE_MEDIAN)
                 continue;
             picker_init(&p->picker, p->served, UINT32_MAX); /* with many claims, as long as a slice */
             break;

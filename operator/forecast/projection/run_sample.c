@@ -1,4 +1,4 @@
-#include "operator/forecast/draw.h"
+#include "operator/forecast/projection/run_sample.h"
 
 #define ONE (1 << 16) /* fixed point */
 
@@ -32,7 +32,7 @@ static uint32_t power_of(int64_t log)
     int64_t value = ONE + part - (part * (ONE - part) >> 16) * 22544 / ONE;
 
     if (power > 30)
-        return DRAW_NEVER - 1;
+        return SAMPLE_NEVER - 1;
     return power < 0 ? 1 : (uint32_t)((uint64_t)value << power >> 16);
 }
 
@@ -40,22 +40,22 @@ static int32_t normal_of(uint64_t uid, uint32_t instance, uint32_t scenario)
 {
     uint32_t at;
 
-    if (scenario == DRAW_MEDIAN)
+    if (scenario == SAMPLE_MEDIAN)
         return 0;
     at = (uint32_t)(mixed(uid ^ mixed((uint64_t)instance << 32 | (scenario + 1))) >> 58);
     return at < 32 ? -UPPER[31 - at] : UPPER[at - 32];
 }
 
-uint32_t draw_span(const struct forecast_quantiles *q, int64_t bound_s, uint64_t uid, uint32_t instance,
-                   uint32_t scenario)
+uint32_t sample_span(const struct forecast_quantiles *q, int64_t bound_s, uint64_t uid, uint32_t instance,
+                     uint32_t scenario)
 {
-    uint32_t bound = bound_s < DRAW_NEVER ? (uint32_t)bound_s : DRAW_NEVER, span;
+    uint32_t bound = bound_s < SAMPLE_NEVER ? (uint32_t)bound_s : SAMPLE_NEVER, span;
     struct forecast_quantiles of = *q;
     int64_t normal = normal_of(uid, instance, scenario), middle, shift;
 
     if (q->p90 == 0) {
-        if (bound == DRAW_NEVER)
-            return DRAW_NEVER;
+        if (bound == SAMPLE_NEVER)
+            return SAMPLE_NEVER;
         of = (struct forecast_quantiles){bound / 8, bound / 2, bound};
     }
     middle = log_of(of.p50);

@@ -1,9 +1,9 @@
 /* The waiting claims in a form that finds the next one that can start without asking the others: per group
- * sorted by bound, with the first in turn of each range of bounds. Serves a board as board_serve_line() does.
- * Pure. */
+ * sorted by bound, with the first in turn of each range of bounds. Serves a moment as moment_serve_line()
+ * does. Pure. */
 #pragma once
 
-#include "operator/forecast/board.h"
+#include "operator/forecast/queue/moment.h"
 
 struct picker {
     uint32_t count;
@@ -23,9 +23,9 @@ struct picker {
     uint32_t parked_count;
 };
 
-size_t picker_lay_out(struct picker *p, const struct board *b, uint32_t claims_max, void *memory);
+size_t picker_lay_out(struct picker *p, const struct moment *b, uint32_t claims_max, void *memory);
 /* The first `claims_max` in turn that wait, with as many as all. */
-void picker_init(struct picker *p, const struct board *b, uint32_t claims_max);
+void picker_init(struct picker *p, const struct moment *b, uint32_t claims_max);
 void picker_restart(struct picker *p); /* before the first moment is served: all of them wait */
-/* Serves them on the board, which was begun. */
-void picker_serve(struct picker *p, struct board *b);
+/* Serves them in the moment, which was begun. */
+void picker_serve(struct picker *p, struct moment *b);

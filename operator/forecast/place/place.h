@@ -1,7 +1,7 @@
 /* Where a claim starts, and which block is kept for one that must wait. Pure: it looks, and takes nothing. */
 #pragma once
 
-#include "operator/forecast/occupancy.h"
+#include "operator/forecast/place/occupancy.h"
 
 /* Whether the room could ever hold it with the IPUs that exist. */
 bool place_is_possible(const struct forecast_controller *controller, uint32_t size);

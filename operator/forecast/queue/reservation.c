@@ -1,7 +1,7 @@
-#include "operator/forecast/reservation.h"
+#include "operator/forecast/queue/reservation.h"
 
-#include "operator/forecast/claim.h"
-#include "operator/forecast/place.h"
+#include "operator/forecast/queue/claim.h"
+#include "operator/forecast/place/place.h"
 
 /* A block that a claim could reserve, and when it is free. */
 struct offer {
@@ -10,7 +10,7 @@ struct offer {
 };
 
 /* The block that it had, if it can have it still. */
-static bool offer_prior(const struct board *b, const struct group *g,
+static bool offer_prior(const struct moment *b, const struct group *g,
                         const struct forecast_reservation *prior, struct offer *ret)
 {
     uint32_t c = prior->controller, key;
@@ -25,7 +25,7 @@ static bool offer_prior(const struct board *b, const struct group *g,
 
 /* It keeps the block that it had, so that the machine does not drain one block after the other and fill none;
  * unless another is free earlier by more than a minute and 5 %. */
-static uint32_t latest_to_change(const struct board *b, uint32_t prior_key)
+static uint32_t latest_to_change(const struct moment *b, uint32_t prior_key)
 {
     uint32_t least = prior_key - b->now < 1200 ? 60 : (prior_key - b->now) / 20;
 
@@ -35,7 +35,7 @@ static uint32_t latest_to_change(const struct board *b, uint32_t prior_key)
 }
 
 /* The key at which a claim has ended that starts at this one. */
-static uint32_t until_of(const struct board *b, const struct forecast_claim *claim, const struct offer *o)
+static uint32_t until_of(const struct moment *b, const struct forecast_claim *claim, const struct offer *o)
 {
     int64_t span = claim_deadline(claim);
 
@@ -44,12 +44,12 @@ static uint32_t until_of(const struct board *b, const struct forecast_claim *cla
     if (o->key >= KEY_NO_BOUND || span == FORECAST_UNKNOWN ||
         __builtin_add_overflow(span, (int64_t)o->key, &span))
         span = FORECAST_UNKNOWN;
-    return board_key(span, b->now);
+    return moment_key(span, b->now);
 }
 
 /* Of the controllers where it could still reserve, the prior block or the one that is free earliest. Without
  * places there is no block and no time. */
-static bool find_offer(struct board *b, const struct group *g, const struct forecast_claim *claim,
+static bool find_offer(struct moment *b, const struct group *g, const struct forecast_claim *claim,
                        const struct forecast_reservation *prior, struct offer *best)
 {
     struct offer it;
@@ -67,7 +67,7 @@ static bool find_offer(struct board *b, const struct group *g, const struct fore
             continue;
         it.free = place_free_ipus(&b->occupancy, it.controller, &it.block);
         if ((it.key == best->key && it.free >= best->free) ||
-            (has_prior && board_breaks_promise(b, prior, it.controller, &it.block, until_of(b, claim, &it))))
+            (has_prior && moment_breaks_promise(b, prior, it.controller, &it.block, until_of(b, claim, &it))))
             continue;
         *best = it;
         latest = it.key;
@@ -76,7 +76,7 @@ static bool find_offer(struct board *b, const struct group *g, const struct fore
     return found;
 }
 
-static const struct slot *occupant(const struct board *b, uint32_t c, uint32_t d, uint32_t ipu)
+static const struct slot *occupant(const struct moment *b, uint32_t c, uint32_t d, uint32_t ipu)
 {
     uint32_t at = b->occupancy.slots[(b->occupancy.rooms[c].first + d) * DOMAIN_IPUS + ipu];
 
@@ -84,7 +84,7 @@ static const struct slot *occupant(const struct board *b, uint32_t c, uint32_t d
 }
 
 /* Whether the claim's own namespace keeps the block from having a time. */
-static bool is_held_by_own(const struct board *b, const struct offer *o, uint32_t ns)
+static bool is_held_by_own(const struct moment *b, const struct offer *o, uint32_t ns)
 {
     for (uint32_t d = o->block.domain; d < o->block.domain + o->block.domain_count; d++)
         for (uint64_t left = o->block.ipus; left; left &= left - 1) {
@@ -104,15 +104,15 @@ static bool has_passed(int64_t since_s, int64_t span_s, int64_t now_s)
 }
 
 /* See the rules in forecast.h. */
-static void set_limits(const struct board *b, const struct forecast_claim *claim, const struct offer *o,
+static void set_limits(const struct moment *b, const struct forecast_claim *claim, const struct offer *o,
                        struct forecast_reservation *r)
 {
     const struct forecast_settings *settings = &b->input->settings;
-    int64_t now_s = board_time(b, b->now);
+    int64_t now_s = moment_time(b, b->now);
     bool is_old = has_passed(r->since_s, settings->close_after_s, now_s);
 
     if (o->key < KEY_NO_BOUND) {
-        r->start_s = board_time(b, o->key);
+        r->start_s = moment_time(b, o->key);
         if (r->promise_s == FORECAST_UNKNOWN && !(b->unsure >> o->controller & 1))
             r->promise_s = r->start_s;
         r->is_closed = has_passed(r->promise_s, settings->max_slide_s, now_s) &&
@@ -126,31 +126,31 @@ static void set_limits(const struct board *b, const struct forecast_claim *claim
 
 /* A claim that has started in this plan comes before it in turn. That may break its promise, as an arrival of
  * higher priority may. */
-static bool is_displaced(const struct board *b, const struct forecast_reservation *prior)
+static bool is_displaced(const struct moment *b, const struct forecast_reservation *prior)
 {
     for (uint32_t i = 0; prior->promise_s != FORECAST_UNKNOWN && i < b->log_count; i++) {
         const struct slot *s = &b->slots[b->log[i]];
 
         if (s->controller == prior->controller && forecast_blocks_overlap(&s->block, &prior->block) &&
-            (s->key >= KEY_NO_BOUND || board_time(b, s->key) > prior->promise_s))
+            (s->key >= KEY_NO_BOUND || moment_time(b, s->key) > prior->promise_s))
             return true;
     }
     return false;
 }
 
 /* Keeps the block from all who are served later. */
-static void fence_off(struct board *b, const struct forecast_claim *claim, const struct offer *o,
+static void fence_off(struct moment *b, const struct forecast_claim *claim, const struct offer *o,
                       const struct forecast_reservation *r)
 {
     uint32_t limit = r->is_closed ? 0 : r->is_open ? KEY_GONE : o->key;
 
     occupancy_fence(&b->occupancy, o->controller, &(struct fence){o->block, limit, until_of(b, claim, o)});
-    board_note_change(b, o->controller);
-    if (b->occupancy.rooms[o->controller].fence_count >= board_depth(b))
+    moment_note_change(b, o->controller);
+    if (b->occupancy.rooms[o->controller].fence_count >= moment_depth(b))
         b->unsettled &= ~((uint64_t)1 << o->controller);
 }
 
-bool reservation_make(struct board *b, const struct group *g, uint32_t claim,
+bool reservation_make(struct moment *b, const struct group *g, uint32_t claim,
                       const struct forecast_reservation *prior)
 {
     const struct forecast_claim *it = &b->input->claims[claim];
@@ -160,12 +160,12 @@ bool reservation_make(struct board *b, const struct group *g, uint32_t claim,
     if (!find_offer(b, g, it, prior, &best))
         return false;
     *r = (struct forecast_reservation){.uid = it->uid,
-                                       .instance = board_next_instance(b, claim),
+                                       .instance = moment_next_instance(b, claim),
                                        .controller = best.controller,
                                        .block = best.block,
                                        .start_s = FORECAST_UNKNOWN,
                                        .promise_s = prior ? prior->promise_s : FORECAST_UNKNOWN,
-                                       .since_s = prior ? prior->since_s : board_time(b, b->now),
+                                       .since_s = prior ? prior->since_s : moment_time(b, b->now),
                                        .is_displaced =
                                            prior && (prior->is_displaced || is_displaced(b, prior)),
                                        .claim = claim};

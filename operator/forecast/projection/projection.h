@@ -2,12 +2,12 @@
  * drawn run times for the first in turn, and once with median times for all others. Resumable. Pure. */
 #pragma once
 
-#include "operator/forecast/board.h"
+#include "operator/forecast/queue/moment.h"
 
 struct projection;
 
-/* Borrows a board whose line was served at the plan's now. */
-struct projection *projection_new(const struct board *served);
+/* Borrows a moment whose line was served at the plan's now. */
+struct projection *projection_new(const struct moment *served);
 void projection_free(struct projection *p); /* accepts NULL */
 /* About so many microseconds of work. True when it is complete; then it has filled the verdicts of the
  * claims that wait in line (p10_s, p50_s, p90_s, basis). */

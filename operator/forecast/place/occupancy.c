@@ -1,8 +1,8 @@
-#include "operator/forecast/occupancy.h"
+#include "operator/forecast/place/occupancy.h"
 
 #include <string.h>
 
-#include "operator/forecast/layout.h"
+#include "operator/forecast/place/layout.h"
 
 static const uint64_t ALIGNED[DOMAIN_ORDERS] = {
     ~(uint64_t)0,        0x5555555555555555u, 0x1111111111111111u, 0x0101010101010101u,

@@ -1,10 +1,10 @@
-#include "operator/forecast/shares.h"
+#include "operator/forecast/queue/shares.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/forecast/claim.h"
-#include "operator/forecast/min_heap.h"
+#include "operator/forecast/queue/claim.h"
+#include "operator/forecast/queue/min_heap.h"
 
 #define IPU_HOUR 3600u
 

@@ -1,8 +1,8 @@
 /* What holds IPUs and who waits at one moment. */
 #pragma once
 
-#include "operator/forecast/line.h"
-#include "operator/forecast/occupancy.h"
+#include "operator/forecast/queue/queue_order.h"
+#include "operator/forecast/place/occupancy.h"
 
 #define SLOT_RUNNING (1u << 31) /* in slot.source */
 
@@ -20,9 +20,9 @@ struct slot {
     uint32_t next;   /* free slot */
 };
 
-struct board {
+struct moment {
     const struct forecast_input *input;
-    const struct line *line;
+    const struct queue_order *queue;
     uint32_t now; /* seconds from the plan's now */
     struct occupancy occupancy;
     struct slot *slots;
@@ -32,7 +32,7 @@ struct board {
     uint32_t *ns_ipus; /* per namespace: IPUs in use */
     uint32_t
         *ns_reserved; /* likewise, reserved at this moment: later claims do not use up the quota for it */
-    /* Since board_begin(): */
+    /* Since moment_begin(): */
     uint64_t strict;    /* the controllers where nothing passes the first that waits */
     uint64_t closed;    /* those of them where one waits */
     uint64_t unsettled; /* the controllers where a claim that must wait gets a reservation, or closes it */
@@ -48,14 +48,14 @@ struct board {
 };
 
 /* The key of what starts and ends at these seconds from the plan's now. */
-uint32_t board_key(int64_t bound_s, int64_t start_s);
+uint32_t moment_key(int64_t bound_s, int64_t start_s);
 /* Seconds from the plan's now as a time. */
-int64_t board_time(const struct board *b, int64_t since_now);
-uint32_t board_depth(const struct board *b); /* reservations per controller */
-uint32_t board_next_instance(const struct board *b, uint32_t claim);
+int64_t moment_time(const struct moment *b, int64_t since_now);
+uint32_t moment_depth(const struct moment *b); /* reservations per controller */
+uint32_t moment_next_instance(const struct moment *b, uint32_t claim);
 /* Whether a claim with this prior reservation, of which a promise is kept, would break one that was made to a
  * later claim, if it had this block until then. Who has no promise to wait for has precedence. */
-bool board_breaks_promise(const struct board *b, const struct forecast_reservation *own, uint32_t controller,
-                          const struct forecast_block *block, uint32_t until);
+bool moment_breaks_promise(const struct moment *b, const struct forecast_reservation *own,
+                           uint32_t controller, const struct forecast_block *block, uint32_t until);
 /* IPUs of this controller were taken, released or fenced. */
-void board_note_change(struct board *b, uint32_t controller);
+void moment_note_change(struct moment *b, uint32_t controller);

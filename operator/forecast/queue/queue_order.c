@@ -1,13 +1,13 @@
-#include "operator/forecast/line.h"
+#include "operator/forecast/queue/queue_order.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/forecast/claim.h"
-#include "operator/forecast/layout.h"
-#include "operator/forecast/place.h"
-#include "operator/forecast/shares.h"
+#include "operator/forecast/queue/claim.h"
+#include "operator/forecast/place/layout.h"
+#include "operator/forecast/place/place.h"
+#include "operator/forecast/queue/shares.h"
 
 static bool is_guarded(const struct forecast_input *input, const struct forecast_claim *claim)
 {
@@ -17,15 +17,15 @@ static bool is_guarded(const struct forecast_input *input, const struct forecast
 
 /* ---- memory ---- */
 
-size_t line_lay_out(struct line *line, const struct forecast_input *input, void *memory)
+size_t queue_order_lay_out(struct queue_order *queue, const struct forecast_input *input, void *memory)
 {
     size_t used = 0, count = input->claim_count;
 
-    line->order = lay(memory, &used, count, sizeof(*line->order));
-    line->left = lay(memory, &used, count, sizeof(*line->left));
-    line->group_of = lay(memory, &used, count, sizeof(*line->group_of));
-    line->classes = lay(memory, &used, count, sizeof(*line->classes));
-    line->groups = lay(memory, &used, count, sizeof(*line->groups));
+    queue->order = lay(memory, &used, count, sizeof(*queue->order));
+    queue->left = lay(memory, &used, count, sizeof(*queue->left));
+    queue->group_of = lay(memory, &used, count, sizeof(*queue->group_of));
+    queue->classes = lay(memory, &used, count, sizeof(*queue->classes));
+    queue->groups = lay(memory, &used, count, sizeof(*queue->groups));
     return used;
 }
 
@@ -85,32 +85,32 @@ static void sort_by_turn(const struct forecast_input *input, uint32_t *order, ui
     }
 }
 
-static void set_classes(struct line *line)
+static void set_classes(struct queue_order *queue)
 {
-    const struct forecast_input *input = line->input;
+    const struct forecast_input *input = queue->input;
     uint32_t class = 0;
 
-    for (uint32_t i = 0; i < line->count; i++) {
-        const struct forecast_claim *claim = &input->claims[line->order[i]];
+    for (uint32_t i = 0; i < queue->count; i++) {
+        const struct forecast_claim *claim = &input->claims[queue->order[i]];
 
-        if (i && claim->priority != input->claims[line->order[i - 1]].priority && class < UINT16_MAX - 3)
+        if (i && claim->priority != input->claims[queue->order[i - 1]].priority && class < UINT16_MAX - 3)
             class += 2;
-        line->classes[line->order[i]] = (uint16_t)(is_guarded(input, claim) ? class : class | 1);
+        queue->classes[queue->order[i]] = (uint16_t)(is_guarded(input, claim) ? class : class | 1);
     }
 }
 
-static void sort_by_shares(struct line *line)
+static void sort_by_shares(struct queue_order *queue)
 {
-    const struct forecast_input *input = line->input;
+    const struct forecast_input *input = queue->input;
     AUTO(mem) uint64_t *used = mem_alloc(input->namespace_count * sizeof(*used));
 
     for (size_t i = 0; i < input->namespace_count; i++)
         used[i] = input->namespaces[i].used_ipu_s;
-    for (uint32_t from = 0, end; from < line->count; from = end) {
+    for (uint32_t from = 0, end; from < queue->count; from = end) {
         for (end = from + 1;
-             end < line->count && line->classes[line->order[end]] == line->classes[line->order[from]];)
+             end < queue->count && queue->classes[queue->order[end]] == queue->classes[queue->order[from]];)
             end++;
-        shares_sort(input, &line->order[from], end - from, used);
+        shares_sort(input, &queue->order[from], end - from, used);
     }
 }
 
@@ -143,14 +143,14 @@ static void set_controllers(struct group *g, const struct forecast_input *input)
                                     : FORECAST_UNAVAILABLE);
 }
 
-static void set_size_number(struct line *line, struct group *g)
+static void set_size_number(struct queue_order *queue, struct group *g)
 {
-    for (uint32_t i = 0; i < line->group_count; i++)
-        if (line->groups[i].controllers && line->groups[i].size == g->size) {
-            g->size_number = line->groups[i].size_number;
+    for (uint32_t i = 0; i < queue->group_count; i++)
+        if (queue->groups[i].controllers && queue->groups[i].size == g->size) {
+            g->size_number = queue->groups[i].size_number;
             return;
         }
-    g->size_number = line->size_count++;
+    g->size_number = queue->size_count++;
 }
 
 static uint32_t group_hash(const struct group *g)
@@ -165,17 +165,17 @@ static bool is_same_group(const struct group *a, const struct group *b)
     return a->size == b->size && a->eligible == b->eligible && a->ns == b->ns;
 }
 
-static void set_groups(struct line *line)
+static void set_groups(struct queue_order *queue)
 {
-    const struct forecast_input *input = line->input;
+    const struct forecast_input *input = queue->input;
     uint32_t size = 16, *slot;
     AUTO(mem) uint32_t *table = NULL; /* group numbers plus one, at most half full */
 
-    while (size < 2 * line->count)
+    while (size < 2 * queue->count)
         size *= 2;
     table = mem_alloc(size * sizeof(*table));
-    for (uint32_t i = 0; i < line->count; i++) {
-        const struct forecast_claim *claim = &input->claims[line->order[i]];
+    for (uint32_t i = 0; i < queue->count; i++) {
+        const struct forecast_claim *claim = &input->claims[queue->order[i]];
         const struct forecast_namespace *n = namespace_of(input, claim->ns);
         struct group g = {.eligible = claim->eligible, .size = claim->size, .ns = FORECAST_NONE};
 
@@ -183,52 +183,52 @@ static void set_groups(struct line *line)
             g.ns = claim->ns;
         for (uint32_t at = group_hash(&g);; at++) {
             slot = &table[at & (size - 1)];
-            if (!*slot || is_same_group(&line->groups[*slot - 1], &g))
+            if (!*slot || is_same_group(&queue->groups[*slot - 1], &g))
                 break;
         }
         if (!*slot) {
             set_controllers(&g, input);
             if (g.controllers)
-                set_size_number(line, &g);
-            line->groups[line->group_count++] = g;
-            *slot = line->group_count;
+                set_size_number(queue, &g);
+            queue->groups[queue->group_count++] = g;
+            *slot = queue->group_count;
         }
-        line->group_of[line->order[i]] = *slot - 1;
+        queue->group_of[queue->order[i]] = *slot - 1;
     }
 }
 
 /* The first in turn of a namespace are in line, as many as its quota allows. */
-static void set_left(struct line *line)
+static void set_left(struct queue_order *queue)
 {
-    const struct forecast_input *input = line->input;
+    const struct forecast_input *input = queue->input;
     AUTO(mem) uint32_t *queued = mem_alloc(input->namespace_count * sizeof(*queued));
 
-    for (uint32_t i = 0; i < line->count; i++) {
-        const struct forecast_claim *claim = &input->claims[line->order[i]];
+    for (uint32_t i = 0; i < queue->count; i++) {
+        const struct forecast_claim *claim = &input->claims[queue->order[i]];
         const struct forecast_namespace *n = namespace_of(input, claim->ns);
         uint32_t left = claim->count;
 
-        if (n && n->max_queued && line->groups[line->group_of[line->order[i]]].controllers) {
+        if (n && n->max_queued && queue->groups[queue->group_of[queue->order[i]]].controllers) {
             if (left > n->max_queued - queued[claim->ns])
                 left = n->max_queued - queued[claim->ns];
             queued[claim->ns] += left;
         }
-        line->left[line->order[i]] = left;
+        queue->left[queue->order[i]] = left;
     }
 }
 
-void line_init(struct line *line, const struct forecast_input *input)
+void queue_order_init(struct queue_order *queue, const struct forecast_input *input)
 {
     assert(input->claim_count <= FORECAST_CLAIMS_MAX && input->namespace_count < FORECAST_CLAIMS_MAX);
-    line->input = input;
-    line->count = (uint32_t)input->claim_count;
-    line->group_count = line->size_count = 0;
-    for (uint32_t i = 0; i < line->count; i++)
-        line->order[i] = i;
-    sort_by_turn(input, line->order, line->count);
-    set_classes(line);
+    queue->input = input;
+    queue->count = (uint32_t)input->claim_count;
+    queue->group_count = queue->size_count = 0;
+    for (uint32_t i = 0; i < queue->count; i++)
+        queue->order[i] = i;
+    sort_by_turn(input, queue->order, queue->count);
+    set_classes(queue);
     if (input->settings.has_shares)
-        sort_by_shares(line);
-    set_groups(line);
-    set_left(line);
+        sort_by_shares(queue);
+    set_groups(queue);
+    set_left(queue);
 }

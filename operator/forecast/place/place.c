@@ -1,4 +1,4 @@
-#include "operator/forecast/place.h"
+#include "operator/forecast/place/place.h"
 
 #include <string.h>
 

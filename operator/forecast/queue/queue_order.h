@@ -14,7 +14,7 @@ struct group {
     uint8_t cause;        /* why it is not in line: enum forecast_cause */
 };
 
-struct line {
+struct queue_order {
     const struct forecast_input *input;
     uint32_t count;
     uint32_t *order;    /* claims in turn */
@@ -27,5 +27,5 @@ struct line {
 };
 
 /* As in occupancy.h. */
-size_t line_lay_out(struct line *line, const struct forecast_input *input, void *memory);
-void line_init(struct line *line, const struct forecast_input *input);
+size_t queue_order_lay_out(struct queue_order *queue, const struct forecast_input *input, void *memory);
+void queue_order_init(struct queue_order *queue, const struct forecast_input *input);

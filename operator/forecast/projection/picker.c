@@ -1,10 +1,10 @@
-#include "operator/forecast/picker.h"
+#include "operator/forecast/projection/picker.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/forecast/claim.h"
-#include "operator/forecast/layout.h"
+#include "operator/forecast/queue/claim.h"
+#include "operator/forecast/place/layout.h"
 
 #define NO_TICKET UINT64_MAX
 #define TURN_BITS 24
@@ -13,15 +13,15 @@
 /* Where claims come again that have started an instance: behind all that wait now. */
 #define AGAIN (1u << (TURN_BITS - 1))
 
-size_t picker_lay_out(struct picker *p, const struct board *b, uint32_t claims_max, void *memory)
+size_t picker_lay_out(struct picker *p, const struct moment *b, uint32_t claims_max, void *memory)
 {
     size_t used = 0, all = b->input->claim_count, count = claims_max < all ? claims_max : all;
 
     p->claims = lay(memory, &used, count, sizeof(*p->claims));
     p->bounds = lay(memory, &used, count, sizeof(*p->bounds));
     p->places = lay(memory, &used, all, sizeof(*p->places));
-    p->groups = lay(memory, &used, b->line->group_count, sizeof(*p->groups));
-    p->group_numbers = lay(memory, &used, b->line->group_count, sizeof(*p->group_numbers));
+    p->groups = lay(memory, &used, b->queue->group_count, sizeof(*p->groups));
+    p->group_numbers = lay(memory, &used, b->queue->group_count, sizeof(*p->group_numbers));
     p->fresh = lay(memory, &used, 2 * count, sizeof(*p->fresh));
     p->trees = lay(memory, &used, 2 * count, sizeof(*p->trees));
     p->parked = lay(memory, &used, count, sizeof(*p->parked));
@@ -30,17 +30,17 @@ size_t picker_lay_out(struct picker *p, const struct board *b, uint32_t claims_m
 
 /* ---- building ---- */
 
-static uint64_t ticket_of(const struct line *line, uint32_t turn, uint32_t claim)
+static uint64_t ticket_of(const struct queue_order *queue, uint32_t turn, uint32_t claim)
 {
     /* A later instance of a claim has not waited for long. */
-    uint16_t class = turn < AGAIN ? line->classes[claim] : line->classes[claim] | 1;
+    uint16_t class = turn < AGAIN ? queue->classes[claim] : queue->classes[claim] | 1;
 
     return (uint64_t) class << (TURN_BITS + CLAIM_BITS) | (uint64_t)turn << CLAIM_BITS | claim;
 }
 
-static uint32_t bound_of(const struct board *b, uint32_t claim)
+static uint32_t bound_of(const struct moment *b, uint32_t claim)
 {
-    const struct group *g = &b->line->groups[b->line->group_of[claim]];
+    const struct group *g = &b->queue->groups[b->queue->group_of[claim]];
     int64_t bound = claim_bound(&b->input->claims[claim], g->is_predicted);
 
     return bound < UINT32_MAX ? (uint32_t)bound : UINT32_MAX;
@@ -68,28 +68,28 @@ static bool sort_by_byte(const struct entry *from, struct entry *to, uint32_t co
     return true;
 }
 
-static bool waits(const struct board *b, uint32_t claim)
+static bool waits(const struct moment *b, uint32_t claim)
 {
-    return b->left[claim] > 0 && b->line->groups[b->line->group_of[claim]].controllers;
+    return b->left[claim] > 0 && b->queue->groups[b->queue->group_of[claim]].controllers;
 }
 
-static uint32_t collect(const struct board *b, uint32_t claims_max, struct entry *entries)
+static uint32_t collect(const struct moment *b, uint32_t claims_max, struct entry *entries)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < b->line->count && count < claims_max; i++) {
-        uint32_t claim = b->line->order[i];
+    for (uint32_t i = 0; i < b->queue->count && count < claims_max; i++) {
+        uint32_t claim = b->queue->order[i];
 
         if (!waits(b, claim))
             continue;
         entries[count] =
-            (struct entry){(uint64_t)b->line->group_of[claim] << 32 | bound_of(b, claim), count, claim};
+            (struct entry){(uint64_t)b->queue->group_of[claim] << 32 | bound_of(b, claim), count, claim};
         count++;
     }
     return count;
 }
 
-static void set_groups(struct picker *p, const struct board *b, const struct entry *entries)
+static void set_groups(struct picker *p, const struct moment *b, const struct entry *entries)
 {
     p->group_count = 0;
     for (uint32_t first = 0, end; first < p->count; first = end) {
@@ -107,14 +107,14 @@ static void set_groups(struct picker *p, const struct board *b, const struct ent
             p->claims[first + i] = e->claim;
             p->places[e->claim] = first + i;
             p->bounds[first + i] = (uint32_t)e->key;
-            tree[count + i] = ticket_of(b->line, e->turn, e->claim);
+            tree[count + i] = ticket_of(b->queue, e->turn, e->claim);
         }
         for (uint32_t i = count - 1; i > 0; i--)
             tree[i] = tree[2 * i] < tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
     }
 }
 
-void picker_init(struct picker *p, const struct board *b, uint32_t claims_max)
+void picker_init(struct picker *p, const struct moment *b, uint32_t claims_max)
 {
     size_t all = b->input->claim_count;
     AUTO(mem) struct entry *entries = mem_alloc(2 * all * sizeof(*entries));
@@ -176,25 +176,25 @@ static uint32_t count_up_to(const uint32_t *bounds, uint32_t count, uint32_t bou
     return from;
 }
 
-static uint64_t pick_of_group(const struct picker *p, struct board *b, const struct picker_group *pg)
+static uint64_t pick_of_group(const struct picker *p, struct moment *b, const struct picker_group *pg)
 {
-    const struct group *g = &b->line->groups[pg->group];
+    const struct group *g = &b->queue->groups[pg->group];
     const uint64_t *tree = &p->trees[2 * (size_t)pg->first];
     uint32_t limit, count = pg->count;
 
-    if (tree[1] == NO_TICKET || board_is_over_quota(b, g))
+    if (tree[1] == NO_TICKET || moment_is_over_quota(b, g))
         return NO_TICKET;
-    if (!board_asks_everybody(b, g)) {
-        limit = board_limit(b, g);
+    if (!moment_asks_everybody(b, g)) {
+        limit = moment_limit(b, g);
         if (limit < KEY_NO_BOUND)
             count = limit > b->now ? count_up_to(&p->bounds[pg->first], count, limit - b->now) : 0;
     }
     return first_in_turn(tree, pg->count, count);
 }
 
-static void set_ticket(struct picker *p, const struct board *b, uint32_t claim, uint64_t ticket)
+static void set_ticket(struct picker *p, const struct moment *b, uint32_t claim, uint64_t ticket)
 {
-    const struct picker_group *pg = &p->groups[p->group_numbers[b->line->group_of[claim]]];
+    const struct picker_group *pg = &p->groups[p->group_numbers[b->queue->group_of[claim]]];
     uint64_t *tree = &p->trees[2 * (size_t)pg->first];
     uint32_t at = pg->count + p->places[claim] - pg->first;
 
@@ -208,7 +208,7 @@ static uint32_t claim_of(uint64_t ticket)
     return (uint32_t)ticket & ((1u << CLAIM_BITS) - 1);
 }
 
-void picker_serve(struct picker *p, struct board *b)
+void picker_serve(struct picker *p, struct moment *b)
 {
     while (p->parked_count > 0) {
         uint64_t ticket = p->parked[--p->parked_count];
@@ -227,11 +227,11 @@ void picker_serve(struct picker *p, struct board *b)
         if (first == NO_TICKET)
             return;
         claim = claim_of(first);
-        if (!board_serve(b, claim)) {
+        if (!moment_serve(b, claim)) {
             p->parked[p->parked_count++] = first;
             set_ticket(p, b, claim, NO_TICKET);
         } else {
-            set_ticket(p, b, claim, b->left[claim] ? ticket_of(b->line, ++p->last_turn, claim) : NO_TICKET);
+            set_ticket(p, b, claim, b->left[claim] ? ticket_of(b->queue, ++p->last_turn, claim) : NO_TICKET);
         }
     }
 }

@@ -1,10 +1,10 @@
-#include "operator/forecast/remedy.h"
+#include "operator/forecast/plan/remedy.h"
 
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/forecast/occupancy.h"
-#include "operator/forecast/place.h"
+#include "operator/forecast/place/occupancy.h"
+#include "operator/forecast/place/place.h"
 
 #define STARTS_NOW (1u << 31) /* an owner that is not in running[] */
 

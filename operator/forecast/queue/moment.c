@@ -1,11 +1,11 @@
-#include "operator/forecast/board.h"
+#include "operator/forecast/queue/moment.h"
 
 #include <string.h>
 
-#include "operator/forecast/claim.h"
-#include "operator/forecast/layout.h"
-#include "operator/forecast/place.h"
-#include "operator/forecast/reservation.h"
+#include "operator/forecast/queue/claim.h"
+#include "operator/forecast/place/layout.h"
+#include "operator/forecast/place/place.h"
+#include "operator/forecast/queue/reservation.h"
 #include "operator/forecast/run_estimate.h"
 
 #define AGE_ZERO (1 << 30) /* of an occupant that starts at the plan's now, in its key */
@@ -36,13 +36,13 @@ static uint32_t starts_max(const struct forecast_input *input)
     return (uint32_t)(ipus < claims ? ipus : claims);
 }
 
-size_t board_lay_out(struct board *b, const struct forecast_input *input, const struct line *line,
-                     void *memory)
+size_t moment_lay_out(struct moment *b, const struct forecast_input *input, const struct queue_order *queue,
+                      void *memory)
 {
     size_t used = 0, claims = input->claim_count;
 
     b->input = input;
-    b->line = line;
+    b->queue = queue;
     b->slots_max = (uint32_t)input->running_count + starts_max(input);
     used = occupancy_lay_out(&b->occupancy, input, memory);
     b->left = lay(memory, &used, claims, sizeof(*b->left));
@@ -51,14 +51,14 @@ size_t board_lay_out(struct board *b, const struct forecast_input *input, const 
     b->ns_reserved = lay(memory, &used, input->namespace_count, sizeof(*b->ns_reserved));
     b->prior = lay(memory, &used, reservations_max(input), sizeof(*b->prior));
     b->reserved = lay(memory, &used, reservations_max(input), sizeof(*b->reserved));
-    b->limits = lay(memory, &used, b->occupancy.room_count * line->size_count, sizeof(*b->limits));
-    b->limits_known = lay(memory, &used, b->occupancy.room_count * line->size_count, 1);
+    b->limits = lay(memory, &used, b->occupancy.room_count * queue->size_count, sizeof(*b->limits));
+    b->limits_known = lay(memory, &used, b->occupancy.room_count * queue->size_count, 1);
     b->log = lay(memory, &used, b->slots_max, sizeof(*b->log));
     b->slots = lay(memory, &used, b->slots_max, sizeof(*b->slots)); /* last, so that a copy may be short */
     return used;
 }
 
-void board_copy(struct board *to, const struct board *from)
+void moment_copy(struct moment *to, const struct moment *from)
 {
     char *memory = (char *)to->occupancy.rooms;
     const char *of = (const char *)from->occupancy.rooms;
@@ -75,7 +75,7 @@ void board_copy(struct board *to, const struct board *from)
 
 /* ---- occupants ---- */
 
-uint32_t board_key(int64_t bound_s, int64_t start_s)
+uint32_t moment_key(int64_t bound_s, int64_t start_s)
 {
     int64_t age = start_s < 2 - AGE_ZERO ? AGE_ZERO - 2 : start_s > AGE_ZERO ? -AGE_ZERO : -start_s;
 
@@ -84,7 +84,7 @@ uint32_t board_key(int64_t bound_s, int64_t start_s)
     return KEY_NO_BOUND + (uint32_t)(AGE_ZERO + age);
 }
 
-static uint32_t new_slot(struct board *b)
+static uint32_t new_slot(struct moment *b)
 {
     uint32_t slot = b->free_slot;
 
@@ -94,7 +94,7 @@ static uint32_t new_slot(struct board *b)
     return slot;
 }
 
-static int64_t since_now(const struct board *b, int64_t time_s)
+static int64_t since_now(const struct moment *b, int64_t time_s)
 {
     int64_t span;
 
@@ -103,7 +103,7 @@ static int64_t since_now(const struct board *b, int64_t time_s)
     return time_s < 0 ? INT64_MIN + 1 : FORECAST_UNKNOWN;
 }
 
-static void count_ipus(const struct board *b, uint32_t *counts, uint32_t ns, uint32_t size)
+static void count_ipus(const struct moment *b, uint32_t *counts, uint32_t ns, uint32_t size)
 {
     if (ns < b->input->namespace_count && __builtin_add_overflow(counts[ns], size, &counts[ns]))
         counts[ns] = UINT32_MAX;
@@ -118,7 +118,7 @@ static struct forecast_block within_room(const struct room *r, struct forecast_b
     return block;
 }
 
-static void add_running(struct board *b, uint32_t number)
+static void add_running(struct moment *b, uint32_t number)
 {
     const struct forecast_running *r = &b->input->running[number];
     const struct room *room = &b->occupancy.rooms[r->controller];
@@ -137,7 +137,7 @@ static void add_running(struct board *b, uint32_t number)
                        .ns = r->ns,
                        .source = number | SLOT_RUNNING,
                        .instance = r->instance,
-                       .key = board_key(bound, start),
+                       .key = moment_key(bound, start),
                        .bound_s = bound,
                        .hard_s = hard};
     if (room->is_placed)
@@ -147,7 +147,7 @@ static void add_running(struct board *b, uint32_t number)
     count_ipus(b, b->ns_ipus, r->ns, r->size);
 }
 
-void board_init(struct board *b)
+void moment_init(struct moment *b)
 {
     const struct forecast_input *input = b->input;
     size_t claims = input->claim_count;
@@ -159,7 +159,7 @@ void board_init(struct board *b)
     if (b->reserved_count)
         memcpy(b->reserved, input->reservations, b->reserved_count * sizeof(*b->reserved));
     b->free_slot = FORECAST_NONE;
-    memcpy(b->left, b->line->left, claims * sizeof(*b->left));
+    memcpy(b->left, b->queue->left, claims * sizeof(*b->left));
     memset(b->started, 0, claims * sizeof(*b->started));
     for (size_t i = 0; i < input->namespace_count; i++)
         b->ns_ipus[i] = input->namespaces[i].held_ipus;
@@ -170,12 +170,12 @@ void board_init(struct board *b)
     occupancy_index(&b->occupancy);
 }
 
-void board_note_change(struct board *b, uint32_t c)
+void moment_note_change(struct moment *b, uint32_t c)
 {
-    memset(&b->limits_known[c * b->line->size_count], 0, b->line->size_count);
+    memset(&b->limits_known[c * b->queue->size_count], 0, b->queue->size_count);
 }
 
-void board_release(struct board *b, uint32_t at)
+void moment_release(struct moment *b, uint32_t at)
 {
     struct slot *s = &b->slots[at];
 
@@ -188,18 +188,18 @@ void board_release(struct board *b, uint32_t at)
     s->source = FORECAST_NONE;
     s->next = b->free_slot;
     b->free_slot = at;
-    board_note_change(b, s->controller);
+    moment_note_change(b, s->controller);
 }
 
-void board_correct(struct board *b, uint32_t at)
+void moment_correct(struct moment *b, uint32_t at)
 {
     struct slot *s = &b->slots[at];
 
-    s->key = board_key(run_estimate_corrected(s->bound_s, b->now), 0);
+    s->key = moment_key(run_estimate_corrected(s->bound_s, b->now), 0);
     occupancy_set_key(&b->occupancy, s->controller, &s->block, s->key);
 }
 
-int64_t board_time(const struct board *b, int64_t since_now)
+int64_t moment_time(const struct moment *b, int64_t since_now)
 {
     int64_t time_s;
 
@@ -208,7 +208,7 @@ int64_t board_time(const struct board *b, int64_t since_now)
 
 /* ---- starts ---- */
 
-uint32_t board_depth(const struct board *b)
+uint32_t moment_depth(const struct moment *b)
 {
     uint32_t wanted = b->input->settings.depth;
 
@@ -220,7 +220,7 @@ static bool is_strict(const struct forecast_controller *c)
     return c->policy == FORECAST_STRICT || !c->is_placed;
 }
 
-void board_begin(struct board *b, uint32_t now)
+void moment_begin(struct moment *b, uint32_t now)
 {
     struct forecast_reservation *reserved = b->reserved;
 
@@ -237,32 +237,32 @@ void board_begin(struct board *b, uint32_t now)
 
         if (is_strict(&b->input->controllers[c]))
             b->strict |= bit;
-        if (b->strict & bit || board_depth(b) > 0)
+        if (b->strict & bit || moment_depth(b) > 0)
             b->unsettled |= bit;
         if (b->occupancy.rooms[c].fence_count == 0)
             continue;
         occupancy_clear_fences(&b->occupancy, c);
-        board_note_change(b, c);
+        moment_note_change(b, c);
     }
 }
 
-bool board_asks_everybody(const struct board *b, const struct group *g)
+bool moment_asks_everybody(const struct moment *b, const struct group *g)
 {
     return (g->controllers & b->unsettled) != 0;
 }
 
-bool board_is_over_quota(const struct board *b, const struct group *g)
+bool moment_is_over_quota(const struct moment *b, const struct group *g)
 {
     return g->ns != FORECAST_NONE && (uint64_t)b->ns_ipus[g->ns] + b->ns_reserved[g->ns] + g->size >
                                          b->input->namespaces[g->ns].max_ipus;
 }
 
-uint32_t board_limit(struct board *b, const struct group *g)
+uint32_t moment_limit(struct moment *b, const struct group *g)
 {
     uint32_t limit = 0;
 
     for (uint64_t left = g->controllers & ~b->closed; left && limit != KEY_GONE; left &= left - 1) {
-        uint32_t c = (uint32_t)__builtin_ctzll(left), at = c * b->line->size_count + g->size_number;
+        uint32_t c = (uint32_t)__builtin_ctzll(left), at = c * b->queue->size_count + g->size_number;
 
         if (!b->limits_known[at]) {
             b->limits[at] = place_limit(&b->occupancy, c, g->size);
@@ -273,27 +273,27 @@ uint32_t board_limit(struct board *b, const struct group *g)
     return limit;
 }
 
-static int64_t bound_from(const struct board *b, int64_t span)
+static int64_t bound_from(const struct moment *b, int64_t span)
 {
     return span == FORECAST_UNKNOWN || __builtin_add_overflow(span, b->now, &span) ? FORECAST_UNKNOWN : span;
 }
 
-uint32_t board_end_of(const struct board *b, const struct group *g, uint32_t claim)
+uint32_t moment_end_of(const struct moment *b, const struct group *g, uint32_t claim)
 {
-    return board_key(bound_from(b, claim_bound(&b->input->claims[claim], g->is_predicted)), b->now);
+    return moment_key(bound_from(b, claim_bound(&b->input->claims[claim], g->is_predicted)), b->now);
 }
 
-uint32_t board_next_instance(const struct board *b, uint32_t claim)
+uint32_t moment_next_instance(const struct moment *b, uint32_t claim)
 {
     return b->input->claims[claim].instance + b->started[claim];
 }
 
 /* The reservation that the claim's next instance had. */
-static bool take_prior(struct board *b, uint32_t claim, struct forecast_reservation *ret)
+static bool take_prior(struct moment *b, uint32_t claim, struct forecast_reservation *ret)
 {
     for (uint32_t i = 0; i < b->prior_count; i++) {
         if (b->prior[i].uid != b->input->claims[claim].uid ||
-            b->prior[i].instance != board_next_instance(b, claim))
+            b->prior[i].instance != moment_next_instance(b, claim))
             continue;
         *ret = b->prior[i];
         b->prior[i] = b->prior[--b->prior_count];
@@ -302,8 +302,8 @@ static bool take_prior(struct board *b, uint32_t claim, struct forecast_reservat
     return false;
 }
 
-bool board_breaks_promise(const struct board *b, const struct forecast_reservation *own, uint32_t controller,
-                          const struct forecast_block *block, uint32_t until)
+bool moment_breaks_promise(const struct moment *b, const struct forecast_reservation *own,
+                           uint32_t controller, const struct forecast_block *block, uint32_t until)
 {
     if (!own || own->promise_s == FORECAST_UNKNOWN || own->start_s > own->promise_s)
         return false;
@@ -311,13 +311,13 @@ bool board_breaks_promise(const struct board *b, const struct forecast_reservati
         const struct forecast_reservation *r = &b->prior[i];
 
         if (r->promise_s != FORECAST_UNKNOWN && r->controller == controller &&
-            forecast_blocks_overlap(&r->block, block) && until > board_key(since_now(b, r->start_s), b->now))
+            forecast_blocks_overlap(&r->block, block) && until > moment_key(since_now(b, r->start_s), b->now))
             return true;
     }
     return false;
 }
 
-static void start(struct board *b, uint32_t claim, uint32_t c, const struct forecast_block *block)
+static void start(struct moment *b, uint32_t claim, uint32_t c, const struct forecast_block *block)
 {
     const struct forecast_claim *it = &b->input->claims[claim];
     int64_t hard = bound_from(b, claim_deadline(it)), bound = hard;
@@ -331,8 +331,8 @@ static void start(struct board *b, uint32_t claim, uint32_t c, const struct fore
                        .size = it->size,
                        .ns = it->ns,
                        .source = claim,
-                       .instance = board_next_instance(b, claim),
-                       .key = board_key(bound, b->now),
+                       .instance = moment_next_instance(b, claim),
+                       .key = moment_key(bound, b->now),
                        .bound_s = bound,
                        .hard_s = hard};
     if (b->occupancy.rooms[c].is_placed)
@@ -343,14 +343,14 @@ static void start(struct board *b, uint32_t claim, uint32_t c, const struct fore
     b->left[claim]--;
     b->started[claim]++;
     b->log[b->log_count++] = at;
-    board_note_change(b, c);
+    moment_note_change(b, c);
 }
 
 /* Its own block first, then the first controller with room, as in a strict order. */
-static bool try_start(struct board *b, const struct group *g, uint32_t claim,
+static bool try_start(struct moment *b, const struct group *g, uint32_t claim,
                       const struct forecast_reservation *own)
 {
-    uint32_t end = board_end_of(b, g, claim);
+    uint32_t end = moment_end_of(b, g, claim);
     struct forecast_block block;
 
     if (own && own->block.domain_count && g->controllers & ~b->closed & (uint64_t)1 << own->controller &&
@@ -364,7 +364,7 @@ static bool try_start(struct board *b, const struct group *g, uint32_t claim,
 
         if (!place_find(&b->occupancy, c, g->size, end, &block))
             continue;
-        if (!board_breaks_promise(b, own, c, &block, end)) {
+        if (!moment_breaks_promise(b, own, c, &block, end)) {
             start(b, claim, c, &block);
             return true;
         }
@@ -375,21 +375,21 @@ static bool try_start(struct board *b, const struct group *g, uint32_t claim,
 
 /* ---- the line ---- */
 
-static bool can_start(struct board *b, const struct group *g, uint32_t claim)
+static bool can_start(struct moment *b, const struct group *g, uint32_t claim)
 {
-    uint32_t limit = board_limit(b, g);
+    uint32_t limit = moment_limit(b, g);
 
-    return limit == KEY_GONE || (limit > 0 && board_end_of(b, g, claim) <= limit);
+    return limit == KEY_GONE || (limit > 0 && moment_end_of(b, g, claim) <= limit);
 }
 
-bool board_serve(struct board *b, uint32_t claim)
+bool moment_serve(struct moment *b, uint32_t claim)
 {
-    const struct group *g = &b->line->groups[b->line->group_of[claim]];
+    const struct group *g = &b->queue->groups[b->queue->group_of[claim]];
     struct forecast_reservation prior, *own = take_prior(b, claim, &prior) ? &prior : NULL;
 
     if (can_start(b, g, claim) && try_start(b, g, claim, own))
         return true;
-    if (!board_asks_everybody(b, g))
+    if (!moment_asks_everybody(b, g))
         return false;
     if (reservation_make(b, g, claim, own))
         count_ipus(b, b->ns_reserved, b->input->claims[claim].ns, g->size);
@@ -398,17 +398,17 @@ bool board_serve(struct board *b, uint32_t claim)
     return false;
 }
 
-static bool is_to_serve(struct board *b, uint32_t claim)
+static bool is_to_serve(struct moment *b, uint32_t claim)
 {
-    const struct group *g = &b->line->groups[b->line->group_of[claim]];
+    const struct group *g = &b->queue->groups[b->queue->group_of[claim]];
 
-    return b->left[claim] > 0 && g->controllers && !board_is_over_quota(b, g) &&
-           (board_asks_everybody(b, g) || can_start(b, g, claim));
+    return b->left[claim] > 0 && g->controllers && !moment_is_over_quota(b, g) &&
+           (moment_asks_everybody(b, g) || can_start(b, g, claim));
 }
 
 /* Of one priority. Round after round: who has started an instance asks for the next one when all others have
  * been asked. Who cannot start is not asked again, because room only gets less. */
-static void serve_priority(struct board *b, const uint32_t *claims, uint32_t count, uint32_t *again)
+static void serve_priority(struct moment *b, const uint32_t *claims, uint32_t count, uint32_t *again)
 {
     while (count > 0) {
         uint32_t started = 0;
@@ -416,7 +416,7 @@ static void serve_priority(struct board *b, const uint32_t *claims, uint32_t cou
         for (uint32_t i = 0; i < count; i++) {
             uint32_t claim = claims[i];
 
-            if (is_to_serve(b, claim) && board_serve(b, claim) && b->left[claim] > 0)
+            if (is_to_serve(b, claim) && moment_serve(b, claim) && b->left[claim] > 0)
                 again[started++] = claim;
         }
         claims = again;
@@ -424,14 +424,14 @@ static void serve_priority(struct board *b, const uint32_t *claims, uint32_t cou
     }
 }
 
-void board_serve_line(struct board *b, uint32_t *again)
+void moment_serve_line(struct moment *b, uint32_t *again)
 {
-    const struct line *line = b->line;
+    const struct queue_order *queue = b->queue;
 
-    for (uint32_t from = 0, end; from < line->count; from = end) {
-        for (end = from; end < line->count &&
-                         line->classes[line->order[end]] / 2 == line->classes[line->order[from]] / 2;)
+    for (uint32_t from = 0, end; from < queue->count; from = end) {
+        for (end = from; end < queue->count &&
+                         queue->classes[queue->order[end]] / 2 == queue->classes[queue->order[from]] / 2;)
             end++;
-        serve_priority(b, &line->order[from], end - from, again);
+        serve_priority(b, &queue->order[from], end - from, again);
     }
 }

@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/forecast/board.h"
-#include "operator/forecast/claim.h"
-#include "operator/forecast/place.h"
-#include "operator/forecast/projection.h"
+#include "operator/forecast/queue/moment.h"
+#include "operator/forecast/queue/claim.h"
+#include "operator/forecast/place/place.h"
+#include "operator/forecast/projection/projection.h"
 
 struct forecast {
     struct forecast_input input;
-    struct line line;
-    struct board board;
-    void *line_memory, *board_memory;
+    struct queue_order queue;
+    struct moment moment;
+    void *queue_memory, *moment_memory;
     struct forecast_start *starts;
     struct forecast_verdict *verdicts;
     struct projection *projection; /* NULL until the first step */
@@ -28,7 +28,7 @@ struct wait {
 };
 
 /* The causes in which a controller is nearer to start it have greater numbers. */
-static struct wait wait_of_group(const struct board *b, const struct group *g)
+static struct wait wait_of_group(const struct moment *b, const struct group *g)
 {
     struct wait nearest = {FORECAST_NONE, FORECAST_STARTS};
 
@@ -51,18 +51,18 @@ static void set_cause(const struct forecast *f, const struct wait *waits, uint32
 {
     const struct forecast_claim *it = &f->input.claims[claim];
     struct forecast_verdict *v = &f->verdicts[claim];
-    uint32_t group = f->line.group_of[claim];
-    const struct group *g = &f->line.groups[group];
+    uint32_t group = f->queue.group_of[claim];
+    const struct group *g = &f->queue.groups[group];
 
-    if (f->board.left[claim] == 0)
-        v->cause = f->board.started[claim] < it->count ? FORECAST_QUEUE_QUOTA
-                   : it->is_ready                      ? FORECAST_STARTS
-                                                       : FORECAST_NOT_READY;
+    if (f->moment.left[claim] == 0)
+        v->cause = f->moment.started[claim] < it->count ? FORECAST_QUEUE_QUOTA
+                   : it->is_ready                       ? FORECAST_STARTS
+                                                        : FORECAST_NOT_READY;
     else if (g->controllers == 0)
         v->cause = g->cause;
-    else if (!v->is_reserved && board_is_over_quota(&f->board, g))
+    else if (!v->is_reserved && moment_is_over_quota(&f->moment, g))
         v->cause = FORECAST_IPU_QUOTA;
-    else if (!it->is_ready && f->board.started[claim])
+    else if (!it->is_ready && f->moment.started[claim])
         v->cause = FORECAST_NOT_READY;
     else
         v->cause = (uint8_t)waits[group].cause;
@@ -79,13 +79,13 @@ static void set_positions(struct forecast *f)
 {
     uint32_t counts[FORECAST_CONTROLLERS] = {0};
 
-    for (uint32_t i = 0; i < f->line.count; i++) {
-        uint32_t claim = f->line.order[i];
+    for (uint32_t i = 0; i < f->queue.count; i++) {
+        uint32_t claim = f->queue.order[i];
         struct forecast_verdict *v = &f->verdicts[claim];
 
         if (!waits_in_line(v->cause))
             continue;
-        for (uint64_t left = f->line.groups[f->line.group_of[claim]].controllers; left; left &= left - 1)
+        for (uint64_t left = f->queue.groups[f->queue.group_of[claim]].controllers; left; left &= left - 1)
             counts[__builtin_ctzll(left)]++;
         v->position = counts[v->controller];
     }
@@ -93,28 +93,28 @@ static void set_positions(struct forecast *f)
 
 static void set_verdicts(struct forecast *f)
 {
-    AUTO(mem) struct wait *waits = mem_alloc(f->line.group_count * sizeof(*waits));
+    AUTO(mem) struct wait *waits = mem_alloc(f->queue.group_count * sizeof(*waits));
 
-    for (uint32_t i = 0; i < f->line.group_count; i++)
-        waits[i] = wait_of_group(&f->board, &f->line.groups[i]);
-    for (uint32_t i = 0; i < f->line.count; i++) {
+    for (uint32_t i = 0; i < f->queue.group_count; i++)
+        waits[i] = wait_of_group(&f->moment, &f->queue.groups[i]);
+    for (uint32_t i = 0; i < f->queue.count; i++) {
         f->verdicts[i].controller = FORECAST_NONE;
         f->verdicts[i].basis = FORECAST_OPEN;
         f->verdicts[i].p10_s = f->verdicts[i].p50_s = f->verdicts[i].p90_s = FORECAST_UNKNOWN;
     }
-    for (uint32_t i = 0; i < f->board.log_count; i++) {
-        const struct slot *s = &f->board.slots[f->board.log[i]];
+    for (uint32_t i = 0; i < f->moment.log_count; i++) {
+        const struct slot *s = &f->moment.slots[f->moment.log[i]];
 
-        if (f->board.left[s->source] == 0)
+        if (f->moment.left[s->source] == 0)
             f->verdicts[s->source].controller = s->controller;
         if (f->input.claims[s->source].is_ready)
             f->verdicts[s->source].started++;
     }
-    for (uint32_t i = 0; i < f->board.reserved_count; i++) {
-        f->verdicts[f->board.reserved[i].claim].controller = f->board.reserved[i].controller;
-        f->verdicts[f->board.reserved[i].claim].is_reserved = true;
+    for (uint32_t i = 0; i < f->moment.reserved_count; i++) {
+        f->verdicts[f->moment.reserved[i].claim].controller = f->moment.reserved[i].controller;
+        f->verdicts[f->moment.reserved[i].claim].is_reserved = true;
     }
-    for (uint32_t i = 0; i < f->line.count; i++)
+    for (uint32_t i = 0; i < f->queue.count; i++)
         set_cause(f, waits, i);
     set_positions(f);
 }
@@ -123,9 +123,9 @@ static void set_verdicts(struct forecast *f)
 
 static void set_starts(struct forecast *f)
 {
-    f->starts = mem_alloc(f->board.log_count * sizeof(*f->starts));
-    for (uint32_t i = 0; i < f->board.log_count; i++) {
-        const struct slot *s = &f->board.slots[f->board.log[i]];
+    f->starts = mem_alloc(f->moment.log_count * sizeof(*f->starts));
+    for (uint32_t i = 0; i < f->moment.log_count; i++) {
+        const struct slot *s = &f->moment.slots[f->moment.log[i]];
 
         if (f->input.claims[s->source].is_ready)
             f->starts[f->plan.start_count++] =
@@ -148,8 +148,8 @@ static bool has_new_reservations(const struct forecast *f)
     uint32_t same = 0;
 
     for (size_t i = 0; i < f->input.reservation_count; i++)
-        for (uint32_t n = 0; n < f->board.reserved_count; n++) {
-            const struct forecast_reservation *a = &f->input.reservations[i], *b = &f->board.reserved[n];
+        for (uint32_t n = 0; n < f->moment.reserved_count; n++) {
+            const struct forecast_reservation *a = &f->input.reservations[i], *b = &f->moment.reserved[n];
 
             same += a->uid == b->uid && a->instance == b->instance && a->controller == b->controller &&
                     memcmp(&a->block, &b->block, sizeof(a->block)) == 0;
@@ -163,17 +163,17 @@ static int64_t next_wake(const struct forecast *f)
     const struct forecast_settings *settings = &f->input.settings;
     int64_t wake_s = FORECAST_UNKNOWN;
 
-    if (f->board.has_yielded && has_new_reservations(f))
+    if (f->moment.has_yielded && has_new_reservations(f))
         wake_at(f, f->input.now_s, 1, &wake_s);
-    for (uint32_t i = 0; i < f->board.reserved_count; i++) {
-        const struct forecast_reservation *r = &f->board.reserved[i];
+    for (uint32_t i = 0; i < f->moment.reserved_count; i++) {
+        const struct forecast_reservation *r = &f->moment.reserved[i];
 
         wake_at(f, r->start_s, 0, &wake_s);
         wake_at(f, r->promise_s, settings->max_slide_s, &wake_s);
         if (!r->is_closed)
             wake_at(f, r->since_s, settings->close_after_s, &wake_s);
     }
-    for (uint32_t i = 0; settings->guard_after_s != FORECAST_UNKNOWN && i < f->line.count; i++)
+    for (uint32_t i = 0; settings->guard_after_s != FORECAST_UNKNOWN && i < f->queue.count; i++)
         wake_at(f, f->input.claims[i].turn_s, settings->guard_after_s, &wake_s);
     return wake_s;
 }
@@ -184,21 +184,21 @@ struct forecast *forecast_new(const struct forecast_input *input)
     AUTO(mem) uint32_t *again = mem_alloc(input->claim_count * sizeof(*again));
 
     f->input = *input;
-    f->line_memory = mem_alloc(line_lay_out(&f->line, &f->input, NULL));
-    line_lay_out(&f->line, &f->input, f->line_memory);
-    line_init(&f->line, &f->input);
-    f->board_memory = mem_alloc(board_lay_out(&f->board, &f->input, &f->line, NULL));
-    board_lay_out(&f->board, &f->input, &f->line, f->board_memory);
-    board_init(&f->board);
-    board_begin(&f->board, 0);
-    board_serve_line(&f->board, again);
+    f->queue_memory = mem_alloc(queue_order_lay_out(&f->queue, &f->input, NULL));
+    queue_order_lay_out(&f->queue, &f->input, f->queue_memory);
+    queue_order_init(&f->queue, &f->input);
+    f->moment_memory = mem_alloc(moment_lay_out(&f->moment, &f->input, &f->queue, NULL));
+    moment_lay_out(&f->moment, &f->input, &f->queue, f->moment_memory);
+    moment_init(&f->moment);
+    moment_begin(&f->moment, 0);
+    moment_serve_line(&f->moment, again);
     f->verdicts = mem_alloc(input->claim_count * sizeof(*f->verdicts));
     set_verdicts(f);
     set_starts(f);
     f->plan.order = f->line.order;
     f->plan.starts = f->starts;
-    f->plan.reserved = f->board.reserved;
-    f->plan.reserved_count = f->board.reserved_count;
+    f->plan.reserved = f->moment.reserved;
+    f->plan.reserved_count = f->moment.reserved_count;
     f->plan.verdicts = f->verdicts;
     f->plan.next_wake_s = next_wake(f);
     return f;
@@ -209,8 +209,8 @@ void forecast_free(struct forecast *f)
     if (!f)
         return;
     projection_free(f->projection);
-    mem_free(f->line_memory);
-    mem_free(f->board_memory);
+    mem_free(f->queue_memory);
+    mem_free(f->moment_memory);
     mem_free(f->starts);
     mem_free(f->verdicts);
     mem_free(f);
@@ -248,14 +248,14 @@ bool forecast_step(struct forecast *f, uint32_t work)
     if (f->plan.is_complete)
         return true;
     if (!f->projection)
-        f->projection = projection_new(&f->board);
+        f->projection = projection_new(&f->moment);
     if (!projection_step(f->projection, work, f->verdicts))
         return false;
-    for (uint32_t i = 0; i < f->line.count; i++)
-        if (f->board.started[i] && f->board.left[i] == 0)
+    for (uint32_t i = 0; i < f->queue.count; i++)
+        if (f->moment.started[i] && f->moment.left[i] == 0)
             set_now(f, &f->verdicts[i]);
-    for (uint32_t i = 0; i < f->board.reserved_count; i++)
-        apply_bounds(f, &f->board.reserved[i]);
+    for (uint32_t i = 0; i < f->moment.reserved_count; i++)
+        apply_bounds(f, &f->moment.reserved[i]);
     projection_free(f->projection);
     f->projection = NULL;
     f->plan.is_complete = true;
