@@ -195,7 +195,7 @@ struct forecast *forecast_new(const struct forecast_input *input)
     f->verdicts = mem_alloc(input->claim_count * sizeof(*f->verdicts));
     set_verdicts(f);
     set_starts(f);
-    f->plan.order = f->line.order;
+    f->plan.order = f->queue.order;
     f->plan.starts = f->starts;
     f->plan.reserved = f->moment.reserved;
     f->plan.reserved_count = f->moment.reserved_count;

@@ -92,7 +92,7 @@ int64_t process_expects_s(const struct process *process, const char *uid)
     const struct job_cache *cache =
         process->reconciler ? map_get(&process->reconciler->job_caches, uid) : NULL;
 
-    return cache ? run_times_of_waiting(process->reconciler, cache).p90 : 0;
+    return cache ? run_times_of_kind(process->reconciler, &cache->kind).p90 : 0;
 }
 
 struct process *process_new(const struct process_options *options)
