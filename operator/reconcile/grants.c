@@ -11,6 +11,7 @@
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/schedule.h"
+#include "operator/reconcile/state/claim_window.h"
 #include "operator/reconcile/state/told_forecast.h"
 
 /* A long queue is evaluated less often, but often enough for free IPUs to be granted soon. */
@@ -57,9 +58,9 @@ static void set_claims(struct reconciler *r, struct job_cache *cache, const stru
         return;
     job_claims_set(&cache->claims, instances, is_ready, waits_since(r, cache));
     if (cache->claims.batch_count)
-        map_set(&r->with_claims, cache->uid, cache);
+        claim_window_add(r, cache);
     else
-        map_remove(&r->with_claims, cache->uid);
+        claim_window_remove(r, cache->uid);
     cache->has_band = cache->has_band && cache->claims.batch_count;
     reconciler_claims_changed(r);
 }
@@ -364,7 +365,7 @@ static void controller_states_read(const struct reconciler *r, struct controller
     all->details = mem_alloc((all->count + 1) * sizeof(*all->details));
     for (size_t i = 0; i < all->count; i++)
         read_controller(r, i, all);
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &cache);)
+    for (size_t i = 0; map_next(&r->claim_window.jobs, &i, NULL, &cache);)
         take_recorded_grants(r, cache, all);
     for (size_t i = 0; i < all->count; i++) {
         all->items[i].running = all->details[i].running;
@@ -480,7 +481,7 @@ static void collect_claims(const struct reconciler *r, struct ipu_queue *ipu_que
 {
     void *value;
 
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);)
+    for (size_t i = 0; map_next(&r->claim_window.jobs, &i, NULL, &value);)
         add_claim(r, value, &ipu_queue->claims);
 }
 
@@ -648,6 +649,8 @@ void grants_refresh(struct reconciler *r)
         r->claims_due_ms = loop_now_ms(r->loop) + (r->all_seen ? UNVALIDATED_RETRY_MS : 0);
         return;
     }
+    if (!claim_window_is_ready(r))
+        return;
     collect_claims(r, &ipu_queue);
     if (ipu_queue.claims.count)
         decide(r, &ipu_queue);

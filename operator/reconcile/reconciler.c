@@ -12,6 +12,7 @@
 #include "operator/reconcile/observe/watches.h"
 #include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/schedule.h"
+#include "operator/reconcile/state/claim_window.h"
 #include "operator/reconcile/state/told_forecast.h"
 
 /* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
@@ -151,7 +152,8 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
-    r->with_claims.borrows_keys = r->with_offers.borrows_keys = true; /* the job caches own them */
+    r->with_claims.borrows_keys = r->with_offers.borrows_keys = r->claim_window.jobs.borrows_keys =
+        true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     for (size_t i = 0; i < PHASES_SIZES; i++)
@@ -178,6 +180,7 @@ void reconciler_abort(struct reconciler *r)
 {
     r->aborted = true;
     loop_timer_stop(&r->due);
+    loop_timer_stop(&r->claim_window.slice);
     queue_plan_release(&r->queue_plan);
     pool_abort(r->pool);
     kube_abort(r->kube);
@@ -199,6 +202,7 @@ void reconciler_free(struct reconciler *r)
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
     map_release(&r->with_claims);
+    claim_window_release(&r->claim_window);
     map_release(&r->with_offers);
     map_release(&r->job_caches);
     map_release(&r->confirmed_gone);

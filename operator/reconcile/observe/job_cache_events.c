@@ -2,6 +2,7 @@
 #include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/state/nodes.h"
 #include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/claim_window.h"
 #include "operator/reconcile/state/schedule.h"
 
 /* ---- pods ---- */
@@ -105,7 +106,7 @@ void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
             return;
     }
     map_remove(&r->confirmed_gone, uid);
-    map_remove(&r->with_claims, uid);
+    claim_window_remove(r, uid);
     map_remove(&r->with_offers, uid);
     job_cache_free(map_remove(&r->job_caches, uid)); /* uid may belong to it */
     reconciler_claims_changed(r);

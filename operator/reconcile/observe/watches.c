@@ -6,6 +6,7 @@
 #include "operator/reconcile/state/run_times.h"
 #include "operator/reconcile/state/nodes.h"
 #include "operator/reconcile/state/partitions.h"
+#include "operator/reconcile/state/claim_window.h"
 #include "operator/reconcile/state/schedule.h"
 
 /* ---- jobs ---- */
@@ -50,7 +51,7 @@ static void report_other_operator(const struct reconciler *r, const struct job *
 static void drop_claims_of_gone(struct reconciler *r, const struct job *before, const struct job *now)
 {
     if (!now || !str_eq(now->uid, before->uid))
-        map_remove(&r->with_claims, before->uid);
+        claim_window_remove(r, before->uid);
 }
 
 static void on_job(void *ctx, const struct store_change *change)

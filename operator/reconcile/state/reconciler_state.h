@@ -12,6 +12,7 @@
 #include "operator/kube/workqueue.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/pool/pool.h"
+#include "operator/reconcile/state/claim_selection.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
 #include "operator/reconcile/state/queue_plan.h"
@@ -34,6 +35,19 @@ struct history;
 struct instance_progress;
 struct progress_board;
 
+/* See claim_window.h. */
+struct claim_window {
+    struct map jobs;         /* uid -> struct job_cache */
+    size_t new_count;        /* jobs that came in since the last search began */
+    struct loop_timer slice; /* runs during a search */
+    struct claim_selection selection;
+    size_t group_count; /* of the latest search */
+    size_t at;          /* of its pass over all jobs */
+    bool is_selected;   /* the pass that selects is over, and the one that takes the result is on */
+    bool is_awaited;    /* a look is due after it */
+    int64_t next_ms;    /* no other search is begun before, on the loop's clock, unless it is needed */
+};
+
 struct reconciler {
     struct loop *loop;
     struct kube *kube;
@@ -44,13 +58,14 @@ struct reconciler {
     struct watch *nodes;    /* NULL: the operator runs in one namespace, without access to nodes */
     struct watch *policies; /* NULL: the operator creates none */
     struct workqueue *queue;
-    struct map job_caches;     /* uid -> struct job_cache */
-    struct map with_claims;    /* job caches with claims */
-    struct map with_offers;    /* job caches with partitions that are offered */
-    uint64_t arrivals;         /* number of job caches created so far */
-    struct map confirmed_gone; /* uids of jobs that a live GET did not find */
-    struct map executions;     /* key -> struct execution */
-    unsigned requests;         /* of all executions */
+    struct map job_caches;            /* uid -> struct job_cache */
+    struct map with_claims;           /* job caches with claims... */
+    struct claim_window claim_window; /* ...and the first of them, which change together */
+    struct map with_offers;           /* job caches with partitions that are offered */
+    uint64_t arrivals;                /* number of job caches created so far */
+    struct map confirmed_gone;        /* uids of jobs that a live GET did not find */
+    struct map executions;            /* key -> struct execution */
+    unsigned requests;                /* of all executions */
     struct dry_run_cache dry_run_cache;
     struct loop_timer due;                    /* keys or the claims are due */
     void (*on_due)(struct loop_timer *timer); /* reconciles what is due */

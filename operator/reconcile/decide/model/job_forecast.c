@@ -98,7 +98,7 @@ cJSON *job_forecast_print(const cJSON *before, const struct job_forecast *foreca
 /* Where its parts begin. */
 enum { DATE_LEN = 10, CLOCK = 11, CLOCK_LEN = 5 };
 
-/* Of a forecast that a user has edited, it is not known. */
+/* False: a user has edited the forecast, or it has no such time. */
 static bool read_time(const cJSON *forecast, const char *key, char ret[TIMEFMT_RFC3339_SIZE])
 {
     int64_t at_s;

@@ -1,0 +1,21 @@
+/* The jobs that a look at the queue decides about: the first ones of all that claim IPUs. So a look takes the
+ * same time however many jobs wait. Those behind are told so, and come in as others start.
+ *
+ * The first jobs are found in slices of the loop's time. Half of them are the first of each group of
+ * namespaces and V-IPU controllers, so that neither the crowd of one namespace nor jobs that wait for another
+ * controller keep a job out. Jobs that have just begun to claim IPUs, and those that are granted some, are in
+ * it, too. */
+#pragma once
+
+#include "operator/reconcile/state/reconciler_state.h"
+
+#define CLAIM_WINDOW_JOBS 1000u
+#define CLAIM_WINDOW_NEW 250u  /* after so many more, the first ones are found anew */
+#define CLAIM_WINDOW_MAX 3000u /* with more, the next look waits for that */
+
+/* The job begins to claim IPUs, or claims others. */
+void claim_window_add(struct reconciler *r, struct job_cache *cache);
+void claim_window_remove(struct reconciler *r, const char *uid);
+/* Before a look. False: it has to wait until the first jobs are found, and is due then. */
+bool claim_window_is_ready(struct reconciler *r);
+void claim_window_release(struct claim_window *window);
