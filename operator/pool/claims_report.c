@@ -36,7 +36,7 @@ static void report_no_matching_controller(const struct claims_controller *contro
     }
 }
 
-/* No partition spans domains or clusters, so the largest may be smaller than the total. */
+/* No partition spans clusters, and sizes are powers of two, so the largest may be smaller than the total. */
 static void add_capacity(const struct claims_controller *c, struct str *text)
 {
     uint32_t largest = vipu_pool_capacity(c->pool);

@@ -10,7 +10,7 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
 #define CLAIM_WINDOW_JOBS 1000u
-#define CLAIM_WINDOW_NEW 250u  /* after so many more, the first ones are found anew */
+#define CLAIM_WINDOW_NEW 250u  /* after so many more, the first ones are found again */
 #define CLAIM_WINDOW_MAX 3000u /* with more, the next look waits for that */
 
 /* The job begins to claim IPUs, or claims others. */

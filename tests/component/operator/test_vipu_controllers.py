@@ -65,6 +65,25 @@ def start(world, server, *flags):
     return wait_object(world, name_of(server), lambda status: "ipus" in status, "the controller has an object")
 
 
+def test_a_job_of_128_ipus_runs_on_two_domains(world, server):
+    start(world, server)
+    job = world.job("wide", ipusPerJobInstance="128")
+    job.run_pods(1)
+    job.wait("Running")
+    status = wait_object(world, name_of(server), lambda status: status["ipus"]["ours"] == 128, "all IPUs are used")["status"]
+    (partition,) = status["partitions"]
+    assert partition["size"] == 128
+    assert partition["places"] == [{"domain": name, "ipus": "f" * 16} for name in ("ild0", "ild1")]
+    (spec,) = (listed.spec for listed in server.client.list())
+    assert (spec.num_ipulink_segments, spec.num_gcds) == (2, 2)
+    larger = world.job("wider", ipusPerJobInstance="256")
+    assert "has 128" in larger.wait("Pending", "ExceedsCapacity")["lastMessage"]
+    for pod in job.wait_pods(1).values():
+        world.kubelet.succeed(pod)
+    job.wait("Completed")
+    job.wait_released()
+
+
 def test_a_user_without_any_role_sees_free_ipus(world, server, cluster):
     server.client.create("somebody-elses", 16, reconfigurable=True)
     start(world, server)
