@@ -48,7 +48,14 @@ void status_guarantees_on_status(struct world *world, const cJSON *job)
 static cJSON *rest_of(const cJSON *status)
 {
     cJSON *rest = json_dup(status);
+    const char *message = json_str(status, "lastMessage", ""),
+               *start = strstr(message, "; expected to start ");
 
+    if (start) {
+        AUTO(mem) char *without = mem_strndup(message, (size_t)(start - message));
+
+        json_put_str(rest, "lastMessage", without);
+    }
     json_drop(rest, "forecast");
     json_drop(rest, "lastReconcileTime");
     json_drop(rest, "conditions");
