@@ -452,13 +452,16 @@ static void count_held(const struct reconciler *r, struct map *ret)
         if (!record->spent_s && !record_is_ownerless(record))
             add_held(ret, record->job_ns, record->size);
     }
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
+    for (size_t i = 0; map_next(&r->claim_window.jobs, &i, NULL, &value);) {
         const struct job_cache *cache = value;
-        AUTO(mem) char *ns = mem_strndup(cache->key, strcspn(cache->key, "/"));
+        uint32_t unseen = 0;
 
-        for (size_t k = 0; k < cache->claims.grant_count; k++) {
-            if (grant_is_unseen(r, &cache->claims.grants[k]))
-                add_held(ret, ns, cache->ipus_per_instance);
+        for (size_t k = 0; k < cache->claims.grant_count; k++)
+            unseen += grant_is_unseen(r, &cache->claims.grants[k]);
+        if (unseen) {
+            AUTO(mem) char *ns = mem_strndup(cache->key, strcspn(cache->key, "/"));
+
+            add_held(ret, ns, unseen * cache->ipus_per_instance);
         }
     }
 }
