@@ -11,7 +11,7 @@
 
 #define CLAIM_WINDOW_JOBS 1000u
 #define CLAIM_WINDOW_NEW 250u  /* after so many more, the first ones are found again */
-#define CLAIM_WINDOW_MAX 3000u /* with more, the next look waits for that */
+#define CLAIM_WINDOW_MAX 1500u /* with more, the next look waits for that: it would take 5 ms */
 
 /* The job begins to claim IPUs, or claims others. */
 void claim_window_add(struct reconciler *r, struct job_cache *cache);
