@@ -54,8 +54,10 @@ static void set_claims(struct reconciler *r, struct job_cache *cache, const stru
     const struct indexset *instances = op ? &op->instances : &none;
     bool is_ready = op && op->ready;
 
-    if (job_claims_are(&cache->claims, instances, is_ready) && !has_record(&cache->claims))
+    if (job_claims_are(&cache->claims, instances, is_ready) && !has_record(&cache->claims)) {
+        claim_window_note(r, cache);
         return;
+    }
     job_claims_set(&cache->claims, instances, is_ready, waits_since(r, cache));
     if (cache->claims.batch_count)
         claim_window_add(r, cache);
@@ -452,6 +454,7 @@ static void count_held(const struct reconciler *r, struct map *ret)
         if (!record->spent_s && !record_is_ownerless(record))
             add_held(ret, record->job_ns, record->size);
     }
+    /* A job that is granted IPUs is among the first. */
     for (size_t i = 0; map_next(&r->claim_window.jobs, &i, NULL, &value);) {
         const struct job_cache *cache = value;
         uint32_t unseen = 0;
@@ -543,7 +546,7 @@ static char *place_of(const struct reconciler *r, const struct claims_controller
 }
 
 /* The grants of this claim follow those of the claims before it. */
-static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
+static bool update_grants(struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
     struct job_cache *cache = ipu_queue->claims.items[i].ctx;
     const struct claims_grants *all = &ipu_queue->grants;
@@ -564,6 +567,7 @@ static bool update_grants(const struct reconciler *r, struct ipu_queue *ipu_queu
         return false;
     add_served(r, &cache->claims, &served);
     has_changed = job_claims_assign(&cache->claims, &served, grants, count);
+    claim_window_note(r, cache);
     if (has_changed && count)
         told_forecast_note_start(r, cache);
     for (size_t k = 0; k < count; k++)
@@ -609,22 +613,8 @@ static void update_claim(struct reconciler *r, struct ipu_queue *ipu_queue, size
     mine->is_answered = is_explained;
 }
 
-/* Among the claims that existed at the start; later ones queue behind until they are validated. */
-static bool has_unvalidated_claim(const struct reconciler *r)
-{
-    void *value;
-
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
-        const struct job_cache *cache = value;
-
-        if (cache->arrival <= r->first_arrivals && !cache->claims.is_ready)
-            return true;
-    }
-    return false;
-}
-
 /* After a start, no claim is granted before all jobs have been reconciled once, and their priorities and the
- * cordons are known. */
+ * cordons are known; later jobs queue behind until they are validated. */
 static bool queue_is_ready(struct reconciler *r)
 {
     int64_t now = loop_now_ms(r->loop);
@@ -638,7 +628,7 @@ static bool queue_is_ready(struct reconciler *r)
     }
     r->all_validated =
         r->all_seen && (now >= r->validate_by_ms ||
-                        (!has_unvalidated_claim(r) && (r->cordons_are_known || !r->options.awaits_cordons)));
+                        (!r->queue_totals.unready && (r->cordons_are_known || !r->options.awaits_cordons)));
     return r->all_validated;
 }
 

@@ -172,6 +172,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
                                                     .on_partition = on_partition,
                                                     .on_capacity_change = on_capacity_change,
                                                     .ctx = r});
+    r->queue_totals.controllers = pool_count(r->pool);
     watches_start(r);
     return r;
 }
@@ -202,6 +203,7 @@ void reconciler_free(struct reconciler *r)
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
     map_release(&r->with_claims);
+    queue_totals_release(&r->queue_totals);
     claim_window_release(&r->claim_window);
     map_release(&r->with_offers);
     map_release(&r->job_caches);

@@ -31,12 +31,12 @@ static uint32_t count_waiting(const struct reconciler *r, size_t index, const st
     uint32_t count = 0;
     void *value;
 
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
-        const struct job_cache *cache = value;
-        const struct claim claim = {.size = cache->ipus_per_instance, .eligible = cache->eligible};
+    for (size_t i = 0; map_next(&r->queue_totals.groups, &i, NULL, &value);) {
+        const struct queue_group *group = value;
+        const struct claim claim = {.size = group->size, .eligible = group->eligible};
 
         if (claim_is_eligible(&claim, index) && claim_could_use(&claim, &controller))
-            count += (uint32_t)cache->claims.count;
+            count += group->claims;
     }
     return count;
 }

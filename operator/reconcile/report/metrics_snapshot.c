@@ -109,23 +109,9 @@ static void count_namespaces(const struct reconciler *r, struct metrics_snapshot
         ns->held += ((const struct account *)value)->ipus;
         ns->ipu_seconds += account_ipu_seconds(value, loop_now_ms(r->loop));
     }
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
-        const struct job_cache *cache = value;
-        const struct store_item *item = store_get(watch_store(r->jobs), cache->key);
-        const struct job *job = item ? item->view : NULL;
-
-        if (job)
-            namespace_of(ret, &by_name, job->ns)->waiting +=
-                (uint64_t)cache->claims.count * job->spec.ipus_per_instance;
-    }
+    for (size_t i = 0; map_next(&r->queue_totals.namespaces, &i, &name, &value);)
+        namespace_of(ret, &by_name, name)->waiting += ((const struct queue_namespace *)value)->ipus;
     map_release(&by_name);
-}
-
-static void count_claims(const struct job_cache *cache, int64_t now_s, struct metrics_snapshot *ret)
-{
-    ret->waiting += (uint32_t)cache->claims.count;
-    for (size_t i = 0; i < cache->claims.batch_count; i++)
-        note_age(now_s, cache->claims.batches[i].since_s, &ret->waiting_s);
 }
 
 static void look_at_watches(const struct reconciler *r, struct metrics_snapshot *ret)
@@ -143,13 +129,10 @@ static void look_at_watches(const struct reconciler *r, struct metrics_snapshot 
 
 void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct metrics_snapshot *ret)
 {
-    void *value;
-
-    *ret = (struct metrics_snapshot){0};
+    *ret = (struct metrics_snapshot){.waiting = r->queue_totals.claims};
+    note_age(now_s, queue_totals_oldest_s(&r->queue_totals), &ret->waiting_s);
     for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
         metrics_snapshot_count_job(i->view, r->options.operator_ns, now_s, ret);
-    for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
-        count_claims(value, now_s, ret);
     ret->records = count_partitions(r);
     ret->pods = (uint32_t)store_count(watch_store(r->pods));
     ret->due = (uint32_t)workqueue_len(r->queue);

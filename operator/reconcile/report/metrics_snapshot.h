@@ -26,7 +26,7 @@ struct metrics_controller {
 };
 
 struct metrics_namespace {
-    const char *name;   /* borrowed from the accounting and the job caches */
+    const char *name;   /* borrowed from the accounting and the totals of the queue */
     uint32_t held;      /* IPUs of its jobs */
     uint64_t waiting;   /* IPUs that its waiting instances request */
     double ipu_seconds; /* held so far, as seen by this process */

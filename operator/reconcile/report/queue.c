@@ -1,6 +1,7 @@
 #include "operator/reconcile/report/queue.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -287,68 +288,42 @@ void queue_print(struct reconciler *r, const struct page_snapshot *snapshot,
 
 enum { NAMESPACES_MAX = 16 };
 
-static uint32_t waiting_of(const struct job_cache *cache)
-{
-    return (uint32_t)(cache->claims.count - cache->claims.grant_count);
-}
-
-static bool is_in_namespace(const char *key, const char *ns)
-{
-    size_t len = strcspn(key, "/");
-
-    return strlen(ns) == len && memcmp(key, ns, len) == 0;
-}
-
 void queue_count(const struct reconciler *r, const char *ns, struct queue_counts *ret)
 {
-    void *value;
+    const struct queue_namespace *found = map_get(&r->queue_totals.namespaces, ns);
 
-    *ret = (struct queue_counts){0};
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
-        const struct job_cache *cache = value;
-        uint32_t waiting = waiting_of(cache);
-
-        ret->total += waiting;
-        ret->in_namespace += is_in_namespace(cache->key, ns) ? waiting : 0;
-    }
+    *ret =
+        (struct queue_counts){.total = r->queue_totals.waiting, .in_namespace = found ? found->waiting : 0};
 }
 
-static void count_namespaces(const struct reconciler *r, struct map *ret, uint32_t *ret_total)
+struct namespace_count {
+    const char *name;
+    uint32_t waiting;
+};
+
+static int compare_counts(const void *a, const void *b)
 {
-    void *value;
+    const struct namespace_count *x = a, *y = b;
 
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
-        const struct job_cache *cache = value;
-        AUTO(mem) char *ns = mem_strndup(cache->key, strcspn(cache->key, "/"));
-        uintptr_t waiting = waiting_of(cache), before = (uintptr_t)map_get(ret, ns);
-
-        if (waiting)
-            map_set(ret, ns, (void *)(before + waiting)); /* a number, not a pointer */
-        *ret_total += (uint32_t)waiting;
-    }
+    if (x->waiting != y->waiting)
+        return x->waiting > y->waiting ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
 char *queue_sum_up(const struct reconciler *r)
 {
-    struct map namespaces = {0};
+    const struct map *namespaces = &r->queue_totals.namespaces;
+    AUTO(mem) struct namespace_count *counts = mem_alloc((namespaces->count + 1) * sizeof(*counts));
     struct str out = {0};
-    uint32_t total = 0;
+    size_t count = 0;
+    const char *name;
+    void *value;
 
-    count_namespaces(r, &namespaces, &total);
-    str_addf(&out, "%u", total);
-    for (size_t n = 0; n < NAMESPACES_MAX && namespaces.count; n++) {
-        const char *ns, *most = NULL;
-        void *value, *number = NULL;
-
-        for (size_t i = 0; map_next(&namespaces, &i, &ns, &value);) {
-            if ((uintptr_t)value > (uintptr_t)number) {
-                most = ns;
-                number = value;
-            }
-        }
-        str_addf(&out, ";%s=%u", most, (uint32_t)(uintptr_t)number);
-        map_remove(&namespaces, most);
-    }
-    map_release(&namespaces);
+    for (size_t i = 0; map_next(namespaces, &i, &name, &value);)
+        counts[count++] = (struct namespace_count){name, ((const struct queue_namespace *)value)->waiting};
+    qsort(counts, count, sizeof(*counts), compare_counts);
+    str_addf(&out, "%u", r->queue_totals.waiting);
+    for (size_t i = 0; i < count && i < NAMESPACES_MAX && counts[i].waiting; i++)
+        str_addf(&out, ";%s=%u", counts[i].name, counts[i].waiting);
     return str_take(&out);
 }

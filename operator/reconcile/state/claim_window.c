@@ -12,11 +12,21 @@ void claim_window_add(struct reconciler *r, struct job_cache *cache)
     map_set(&r->with_claims, cache->uid, cache);
     if (!map_set(&r->claim_window.jobs, cache->uid, cache))
         r->claim_window.new_count++;
+    claim_window_note(r, cache);
+}
+
+void claim_window_note(struct reconciler *r, struct job_cache *cache)
+{
+    if (map_get(&r->with_claims, cache->uid))
+        queue_totals_note(&r->queue_totals, cache, !r->all_seen || cache->arrival <= r->first_arrivals);
 }
 
 void claim_window_remove(struct reconciler *r, const char *uid)
 {
-    map_remove(&r->with_claims, uid);
+    struct job_cache *cache = map_remove(&r->with_claims, uid);
+
+    if (cache)
+        queue_totals_drop(&r->queue_totals, cache);
     map_remove(&r->claim_window.jobs, uid);
 }
 

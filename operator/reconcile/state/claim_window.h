@@ -15,6 +15,8 @@
 
 /* The job begins to claim IPUs, or claims others. */
 void claim_window_add(struct reconciler *r, struct job_cache *cache);
+/* Its claims or what it asks for have changed; nothing if it claims no IPUs. */
+void claim_window_note(struct reconciler *r, struct job_cache *cache);
 void claim_window_remove(struct reconciler *r, const char *uid);
 /* Before a look. False: it has to wait until the first jobs are found, and is due then. */
 bool claim_window_is_ready(struct reconciler *r);

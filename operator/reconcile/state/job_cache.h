@@ -12,6 +12,7 @@
 #include "operator/reconcile/decide/model/view.h"
 #include "operator/reconcile/state/job_claims.h"
 
+struct queue_group;
 struct watch;
 
 /* One worker of the current run of a partition. */
@@ -59,6 +60,15 @@ struct expectation {
     int64_t until_ms;
 };
 
+/* What a job adds to queue_totals.h. */
+struct queue_share {
+    struct queue_group *group; /* NULL: nothing */
+    uint32_t claims, waiting;
+    uint64_t ipus;
+    int64_t since_s;
+    bool is_unready;
+};
+
 #define JOB_CACHE_VERSIONS 64
 
 struct job_cache {
@@ -100,6 +110,7 @@ struct job_cache {
 
     size_t offers; /* partitions that are offered or given up */
     struct job_claims claims;
+    struct queue_share share;
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
     int64_t created_s; /* of the job */

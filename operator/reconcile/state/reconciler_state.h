@@ -16,6 +16,7 @@
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
 #include "operator/reconcile/state/queue_plan.h"
+#include "operator/reconcile/state/queue_totals.h"
 #include "operator/reconcile/decide/model/plan.h"
 #include "operator/reconcile/state/reconciler_options.h"
 
@@ -61,6 +62,7 @@ struct reconciler {
     struct map job_caches;            /* uid -> struct job_cache */
     struct map with_claims;           /* job caches with claims... */
     struct claim_window claim_window; /* ...and the first of them, which change together */
+    struct queue_totals queue_totals; /* of those with claims */
     struct map with_offers;           /* job caches with partitions that are offered */
     uint64_t arrivals;                /* number of job caches created so far */
     struct map confirmed_gone;        /* uids of jobs that a live GET did not find */

@@ -60,6 +60,7 @@ static void crowd_release(struct crowd *crowd)
     loop_timer_stop(&crowd->r.due);
     claim_window_release(&crowd->r.claim_window);
     map_release(&crowd->r.with_claims);
+    queue_totals_release(&crowd->r.queue_totals);
     for (size_t i = 0; map_next(&crowd->r.job_caches, &i, NULL, &cache);)
         job_cache_free(cache);
     map_release(&crowd->r.job_caches);
