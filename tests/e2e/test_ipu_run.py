@@ -84,7 +84,7 @@ def jobs():
 def of_both(status):
     """What of a status may not depend on where the job ran."""
     kept = {key: status.get(key) for key in ("launcherStatus", "reason", "currentReplicas", "desiredReplicas", "restartCount",
-                                             "completedInstances", "workersStatus", "partitionCounts")}
+                                             "completedIndexes", "workersStatus", "partitionCounts")}
     kept["lastMessage"] = without_places(status["lastMessage"])
     kept["conditions"] = {c["type"]: (c["status"], c["reason"], without_places(c["message"])) for c in status["conditions"]}
     kept["failures"] = [{key: failure.get(key) for key in ("pod", "container", "exitCode", "signal", "reason")} for failure in

@@ -246,6 +246,8 @@ def test_status_of_the_design_is_stored_whole(api, namespace):
         ],
         "partitionCounts": {"total": 1, "active": 1},
         "workersStatus": {"active": 1, "succeeded": 0, "failed": 0},
+        "completedIndexes": "1-3,5",
+        "failedIndexes": "4",
         "completedInstances": "1-3,5",
         "failedInstances": "4",
         "restartCount": 0,

@@ -32,7 +32,7 @@ static void check_running(struct world *world, const struct user_job *job, const
     size_t wanted = (size_t)json_i64(doc, "spec/jobInstances", 0), held;
 
     if (world_is_large(world) || !str_eq(json_str(doc, "status/reason", ""), "Running") ||
-        json_at(doc, "status/completedInstances") || json_at(doc, "status/failedInstances"))
+        json_at(doc, "status/completedIndexes") || json_at(doc, "status/failedIndexes"))
         return;
     /* The answer to a change may be lost, and its event late: the status is then by the record before. */
     held = records_count(world, job->uid, !world_is_calm(world));

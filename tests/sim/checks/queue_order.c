@@ -68,8 +68,8 @@ static size_t count_ended(const cJSON *job)
 {
     AUTO(indexset) struct indexset ended = {0};
 
-    indexset_parse(&ended, json_str(job, "status/completedInstances", ""));
-    indexset_parse(&ended, json_str(job, "status/failedInstances", ""));
+    indexset_parse(&ended, json_str(job, "status/completedIndexes", ""));
+    indexset_parse(&ended, json_str(job, "status/failedIndexes", ""));
     return indexset_count(&ended);
 }
 

@@ -35,8 +35,10 @@ void verdict_add_failure(struct job_verdict *v, const struct failure *failure)
 
 void verdict_read_ended(const cJSON *status, struct job_verdict *v)
 {
-    indexset_parse(&v->done, json_str(status, "completedInstances", ""));
-    indexset_parse(&v->broken, json_str(status, "failedInstances", ""));
+    /* Operators before wrote the other names, and a status is renamed only by the next write of it. */
+    indexset_parse(&v->done,
+                   json_str(status, "completedIndexes", json_str(status, "completedInstances", "")));
+    indexset_parse(&v->broken, json_str(status, "failedIndexes", json_str(status, "failedInstances", "")));
     v->restarts = (uint32_t)json_i64(status, "restartCount", 0);
 }
 

@@ -264,8 +264,8 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     json_put_i64(workers, "failed", v->failed);
     json_put_i64(status, "restartCount", v->restarts);
     put_clocks(status, before, v, &job->spec, now);
-    put_set(status, "completedInstances", &v->done);
-    put_set(status, "failedInstances", &v->broken);
+    put_set(status, "completedIndexes", &v->done);
+    put_set(status, "failedIndexes", &v->broken);
     put_queue(status, v, view);
     if (forecast)
         json_put_take(status, "forecast", json_dup(forecast));

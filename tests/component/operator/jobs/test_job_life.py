@@ -137,12 +137,12 @@ def test_two_instances_of_two_workers(world, vipu):
         world.kubelet.succeed(pods[f"pair-worker-{n}"])
     until(lambda: list(vipu.partitions()) == [f"p-pair-{world.ns}-1"], "the first instance has given back its IPUs",
           tell=world.tell)
-    half = until(lambda: job.status.get("completedInstances") == "0" and job.status, "one instance is done")
+    half = until(lambda: job.status.get("completedIndexes") == "0" and job.status, "one instance is done")
     assert (half["launcherStatus"], half["currentReplicas"], half["workersStatus"]["succeeded"]) == ("Running", 1, 2)
     for n in (2, 3):
         world.kubelet.succeed(pods[f"pair-worker-{n}"])
     done = job.wait("Completed")
-    assert done["completedInstances"] == "0-1" and done["workersStatus"]["succeeded"] == 4
+    assert done["completedIndexes"] == "0-1" and done["workersStatus"]["succeeded"] == 4
     job.wait_released()
     assert vipu.partitions() == {}
 

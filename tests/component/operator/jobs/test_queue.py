@@ -226,7 +226,7 @@ def test_a_job_of_many_instances_takes_what_it_gets(world, vipu):
     job.wait_pods(4)
     world.automatic(lambda pod: 0)
     done = job.wait("Completed")
-    assert done["completedInstances"] == "0-4"
+    assert done["completedIndexes"] == "0-4"
     job.wait_released()
     assert vipu.partitions() == {}
 

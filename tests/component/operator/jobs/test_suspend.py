@@ -117,7 +117,7 @@ def test_instances_that_are_taken_away_while_suspended_leave_no_orphan(operator,
     pods = job.run_pods(3)
     job.wait("Running", "Running")
     operator.kubelet.succeed(pods["shrinks-worker-2"])  # its pod stays, for the log
-    until(lambda: job.status.get("completedInstances") == "2", "one is done", tell=operator.tell)
+    until(lambda: job.status.get("completedIndexes") == "2", "one is done", tell=operator.tell)
     operator.automatic()
     job.patch({"spec": {"suspend": True, "jobInstances": 1}})
     job.wait("Suspended")

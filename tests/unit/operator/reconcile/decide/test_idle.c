@@ -55,9 +55,11 @@ TEST(ten_thousand_waiting_instances_are_one_claim)
         const char *what, *status, *claimed, *message;
     } rows[] = {
         {"new", "{}", "0-9999", "0 of 10000 instances running, 0 done; Waiting for 4 IPUs"},
-        {"some have ended", "{\"completedInstances\":\"0-99,200\",\"failedInstances\":\"9999\"}",
+        {"some have ended", "{\"completedIndexes\":\"0-99,200\",\"failedIndexes\":\"9999\"}",
          "100-199,201-9998", "0 of 10000 instances running, 101 done, 1 failed; Waiting for 4 IPUs"},
-        {"more than there are have ended", "{\"completedInstances\":\"5000-20000\"}", "0-4999",
+        {"an older operator wrote it", "{\"completedInstances\":\"0-99,200\",\"failedInstances\":\"9999\"}",
+         "100-199,201-9998", "0 of 10000 instances running, 101 done, 1 failed; Waiting for 4 IPUs"},
+        {"more than there are have ended", "{\"completedIndexes\":\"5000-20000\"}", "0-4999",
          "0 of 10000 instances running, 5000 done; Waiting for 4 IPUs"},
     };
 
@@ -78,7 +80,7 @@ TEST(ten_thousand_waiting_instances_are_one_claim)
 
 TEST(all_instances_have_ended)
 {
-    AUTO(job) struct job *job = parse("{\"completedInstances\":\"0-9999\"}");
+    AUTO(job) struct job *job = parse("{\"completedIndexes\":\"0-9999\"}");
     struct job_view view = view_of(job);
     AUTO(plan) struct plan plan = {0};
 

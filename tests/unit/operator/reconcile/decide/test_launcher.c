@@ -104,7 +104,7 @@ TEST(every_instance_has_a_launcher_of_its_own)
     pod(w, "job-launcher");
     world_pod_end(w, pod(w, "job-launcher-1"), 0);
     world_settle(w);
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "1");
     CHECK_INT_EQ(w->partition_count, 1);
     pod(w, "job-worker-1");
     check_log_is_kept(w, "job-worker-2");

@@ -40,7 +40,7 @@ TEST(a_job_that_runs_too_long_fails_and_gives_its_ipus_back)
     world_pass(w, 1000);
     check_state(w, "Failed", "DeadlineExceeded", "Stopped after 60 s: spec.activeDeadlineSeconds exceeded");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
-    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK_STR_EQ(world_said(w, "failedIndexes"), "0");
     check_log_is_kept(w, "job-worker-0");
     check_nothing_held(w);
     check_idle(w);
@@ -122,8 +122,8 @@ TEST(instances_that_were_done_before_the_deadline_stay_done)
     world_pod_end(w, pod(w, "job-worker-1"), 0);
     world_pass(w, MINUTE_MS);
     CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
-    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "1");
+    CHECK_STR_EQ(world_said(w, "failedIndexes"), "0");
     CHECK(world_pod(w, "job-worker-1"));
 }
 
@@ -296,7 +296,7 @@ TEST(the_time_of_an_interactive_job_ends_it_well)
     check_state(w, "Completed", "InteractiveTTLExpired", "All instances done");
     CHECK_STR_EQ(world_said(w, "endTime"), "");
     CHECK_INT_EQ(world_number(w, "currentReplicas"), 0);
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "0");
     check_log_is_kept(w, "job-worker-0");
     check_nothing_held(w);
     check_idle(w);

@@ -140,10 +140,10 @@ TEST(instances_and_workers_are_numbered_through)
     world_settle(w);
     check_state(w, "Running", "Running", "1 of 2 instances running, 1 done");
     CHECK_INT_EQ(w->partition_count, 1); /* the second instance's IPUs went back at once */
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "1");
     end_all(w, 0);
     check_completed(w);
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "0-1");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "0-1");
 }
 
 TEST(a_job_that_waits_for_ipus_starts_by_itself)
@@ -261,7 +261,7 @@ TEST(a_failure_is_reported_with_container_code_and_pod)
     check_state(w, "Failed", "ContainerFailed",
                 "Container main of pod job-worker-0 exited with code 3: KeyError: 7");
     CHECK_INT_EQ(world_number(w, "workersStatus/failed"), 1);
-    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK_STR_EQ(world_said(w, "failedIndexes"), "0");
     CHECK_INT_EQ(json_i64(json_at(w->status, "failures")->child, "exitCode", -1), 3);
     CHECK_STR_EQ(json_str(json_at(w->status, "failures")->child, "pod", ""), "job-worker-0");
     CHECK(world_pod(w, "job-worker-0"));
@@ -341,8 +341,8 @@ TEST(one_failed_instance_does_not_stop_the_others)
     check_state(w, "Failed", "InstanceFailed",
                 "1 of 2 instances failed: Container main of pod job-worker-0 exited with code 1: no (see "
                 "status.failures)");
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "1");
-    CHECK_STR_EQ(world_said(w, "failedInstances"), "0");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "1");
+    CHECK_STR_EQ(world_said(w, "failedIndexes"), "0");
     check_nothing_held(w);
 }
 
@@ -1937,7 +1937,7 @@ TEST(finished_pods_of_a_suspended_job_keep_their_logs)
     world_settle(w);
     check_log_is_kept(w, "job-worker-0");
     check_log_is_kept(w, "job-worker-1");
-    CHECK_STR_EQ(world_said(w, "completedInstances"), "0");
+    CHECK_STR_EQ(world_said(w, "completedIndexes"), "0");
     world_set_spec(w, "suspend", "false");
     world_settle(w);
     end_all(w, 0);

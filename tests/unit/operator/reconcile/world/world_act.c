@@ -75,8 +75,8 @@ static bool has_ended(const struct world *w, uint32_t instance)
     struct indexset ended = {0};
     bool hit;
 
-    indexset_parse(&ended, world_said(w, "completedInstances"));
-    indexset_parse(&ended, world_said(w, "failedInstances"));
+    indexset_parse(&ended, world_said(w, "completedIndexes"));
+    indexset_parse(&ended, world_said(w, "failedIndexes"));
     hit = indexset_has(&ended, instance);
     indexset_release(&ended);
     return hit;
