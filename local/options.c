@@ -27,7 +27,8 @@ static const struct opt ROWS[] = {
               "Number of simulated IPUs, a multiple of 4 and above 64 a multiple of 64", .fallback = "64",
               .min = 4, .max = EMBEDDED_CONTROLLER_IPUS_MAX),
     OPT_VALUE("controller", OPT_STR, AT(controller), "HOST:PORT",
-              "Use this V-IPU controller; default: a simulated one for this run"),
+              "Use this V-IPU controller, with the user and certificates of vipu's variables VIPU_CLI_API_*; "
+              "default: a simulated one for this run"),
     OPT_VALUE("timeout", OPT_U32, AT(timeout_s), "SECONDS",
               "Delete the jobs if they have not ended by then; 0: wait", .fallback = "0", .max = 86400 * 365),
     OPT_SWITCH("strict", AT(strict), "Reject jobs with fields that are ignored on this machine"),

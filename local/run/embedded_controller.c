@@ -1,12 +1,9 @@
 #include "local/run/embedded_controller.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "base/io/file.h"
 #include "base/io/loop.h"
+#include "local/run/controller_credentials.h"
 #include "local/run/run_dir.h"
 #include "operator/pool/controller_secret.h"
 #include "vipu/model/cluster.h"
@@ -39,20 +36,14 @@ static char *make_key(void)
 /* As the operator reads it. */
 static bool write_secret(const struct run_dir *dir, const char *key, struct err *err)
 {
-    AUTO(mem) char *folder = mem_printf("%s/" EMBEDDED_CONTROLLER_SECRET, dir->credentials);
     AUTO(mem) char *partition_secret = make_key();
     const struct {
         const char *name, *value;
     } rows[] = {{ACCESS_USER_ID, USER}, {ACCESS_KEY, key}, {ACCESS_PARTITION_SECRET, partition_secret}};
 
-    if (mkdir(folder, 0700) != 0)
-        return err_errno(err, errno, "cannot create %s", folder);
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        AUTO(mem) char *path = mem_printf("%s/%s", folder, rows[i].name);
-
-        if (!file_write(path, 0600, slice_of(rows[i].value), err))
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (!controller_credentials_put(dir, rows[i].name, slice_of(rows[i].value), err))
             return false;
-    }
     return true;
 }
 

@@ -13,9 +13,6 @@ struct server;
 
 #define EMBEDDED_CONTROLLER_IPUS_MAX 4096u
 
-/* Name of its Secret, a folder in the run's `credentials`. */
-#define EMBEDDED_CONTROLLER_SECRET "vipu-server"
-
 /* ipus: a multiple of 4, and above 64 of 64. Its partitions are in a file of the run. */
 MUST_USE struct server *embedded_controller_start(struct loop *loop, uint32_t ipus, const struct run_dir *dir,
                                                   struct err *err);

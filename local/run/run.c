@@ -10,6 +10,7 @@
 #include "base/io/loop.h"
 #include "local/api/in_process.h"
 #include "local/node/node.h"
+#include "local/run/controller_credentials.h"
 #include "local/run/embedded_controller.h"
 #include "local/run/progress_endpoint.h"
 #include "operator/api/job/job.h"
@@ -416,14 +417,19 @@ static bool start_controller(struct run *run, struct err *err)
 
     if (run->options->controller) {
         pool_config_add_text(&run->controllers, run->options->controller, &problems);
-        return problems.count == 0 || err_set(err, ERR_INVALID, "--controller: %s", problems.items[0]);
+        if (problems.count)
+            return err_set(err, ERR_INVALID, "--controller: %s", problems.items[0]);
+        for (size_t i = 0; i < run->controllers.count; i++)
+            if (!controller_credentials_copy(run->options->dir, &run->controllers.items[i], err))
+                return false;
+        return true;
     }
     run->controller = embedded_controller_start(run->loop, run->options->ipus, run->options->dir, err);
     if (!run->controller)
         return false;
     own = mem_printf("127.0.0.1:%u", (unsigned)server_port(run->controller));
     pool_config_add_text(&run->controllers, own, &problems);
-    run->controllers.items[0].secret = mem_strdup(EMBEDDED_CONTROLLER_SECRET);
+    run->controllers.items[0].secret = mem_strdup(CONTROLLER_SECRET);
     return true;
 }
 

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD, job
+from waiting import until
 
 VIPU = BUILD / "vipu" / "vipu"
 HOLDS = ("echo \"$IPUOF_VIPU_API_PORT $VIPU_CLI_API_USER_ID $VIPU_CLI_API_ACCESS_KEY $IPUOF_VIPU_API_PARTITION_ID\"; echo up; "
@@ -68,3 +69,38 @@ def test_the_users_own_keys_are_not_those_of_a_run(run):
     env = {**os.environ, "VIPU_CLI_API_CA_CERT": "/nowhere", "VIPU_CLI_API_USER_ID": "me", "VIPU_CLI_API_ACCESS_KEY": "my-own-key"}
     done = run(job(f'{VIPU} --api-host 127.0.0.1 --api-port "$IPUOF_VIPU_API_PORT" list partitions'), env=env)
     assert done.code == 0 and "p-hello-default-0" in done.out, done.out
+
+
+@pytest.fixture
+def secure_controller(tmp_path):
+    """(address, the variables of its user) of a V-IPU controller in secure mode, with TLS."""
+    ca, key, config, log = (tmp_path / name for name in ("ca.pem", "ca.key", "vipu.yaml", "vipu.log"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=vipu",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", ca], check=True, capture_output=True)  # fmt: skip
+    config.write_text(f"""
+listen: 127.0.0.1:0
+storage: {tmp_path}/vipu.db
+secure: true
+create-ms: 0
+remove-ms: 0
+tls: {{certificate: {ca}, key: {key}}}
+users: [{{id: alice, access-key: alice-key-685X_K4uC, allocations: [cl1]}}]
+clusters: [{{id: cl1, agents: 1}}]
+""")
+    with log.open("w") as out, subprocess.Popen([BUILD / "vipu" / "vipu-server", "--config", config], stderr=out, stdout=out) as server:
+        until(lambda: re.search(r"\bport=(\d+)", log.read_text()), "a port in the log", tell=log.read_text)
+        yield (f"127.0.0.1:{re.search(r'port=([0-9]+)', log.read_text())[1]}",
+               {"VIPU_CLI_API_USER_ID": "alice", "VIPU_CLI_API_ACCESS_KEY": "alice-key-685X_K4uC", "VIPU_CLI_API_CA_CERT": str(ca)})
+        server.terminate()
+
+
+def test_a_controller_in_secure_mode_is_used_as_vipu_does(run, secure_controller):
+    address, user = secure_controller
+    ask = f'{VIPU} --api-host "$IPUOF_VIPU_API_HOST" --api-port "$IPUOF_VIPU_API_PORT" list partitions'
+    done = run(job(ask), options=["--controller", address], env=os.environ | user)
+    assert done.code == 0 and "p-hello-default-0" in done.out, done.out + done.err
+
+
+def test_a_certificate_that_cannot_be_read_is_named(run):
+    done = run(job("true"), options=["--controller", "127.0.0.1:1"], env=os.environ | {"VIPU_CLI_API_CA_CERT": "/nowhere"})
+    assert done.code == 1 and "variable VIPU_CLI_API_CA_CERT: /nowhere: No such file" in done.err, done.err
