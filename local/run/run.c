@@ -461,6 +461,7 @@ static bool start_operator(struct run *run, struct err *err)
                                      .hold_ms = HOLD_MS,
                                      .requeue_ms = REQUEUE_MS,
                                      .partition_failure_ms = PARTITION_FAILURE_MS,
+                                     .is_one_machine = true,
                                      .may_write = may_write,
                                      .ctx = run});
     run->board = progress_board_new(run->reconciler);

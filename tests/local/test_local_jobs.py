@@ -1,6 +1,7 @@
 """Jobs that ipu-run runs to their end: what the operator decides, and what programs find."""
 
 import json
+import re
 import socket
 import subprocess
 
@@ -59,6 +60,14 @@ def test_a_launcher_starts_ranks_on_workers_by_mpirun(run):
                    launcher={"command": ["mpirun", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK on $(hostname)"]}))
     assert done.code == 0, done.out + done.err
     assert done.ranks == [f"rank {n} on hello-worker-{n}" for n in range(4)]
+
+
+def test_a_failure_of_mpirun_ends_the_job_soon(run):
+    """An operator waits five seconds for a kubelet to report a worker's end as the cause."""
+    done = run(job("", workersPerJobInstance="2", ipus=8, container={"command": None}, launcher={"command": ["mpirun", "sh", "-c", "exit 3"]}))
+    said = [float(second) for second in re.findall(r"^ *([\d.]+) s  .*(?:Launcher pod hello-launcher failed|Failed .*exited with code 3)", done.out, re.MULTILINE)]
+    assert done.code == 1 and done.states[-2:] == ["Running", "Failed"], done.out
+    assert len(said) == 2 and said[1] - said[0] < 4, done.out
 
 
 def test_instances_run_side_by_side_on_partitions_of_their_own(run):

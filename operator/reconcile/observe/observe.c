@@ -461,6 +461,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
     view->hold_ms = r->options.hold_ms;
     view->requeue_ms = r->options.requeue_ms;
     view->partition_failure_ms = r->options.partition_failure_ms;
+    view->is_one_machine = r->options.is_one_machine;
     view->now_ms = loop_now_ms(r->loop);
     view->now_unix_s = loop_unix_micros() / 1000000;
     view->unix_offset_ms = loop_unix_micros() / 1000 - view->now_ms;

@@ -30,6 +30,7 @@ struct reconciler_options {
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
     int64_t
         partition_failure_ms; /* how long a running job tolerates a partition that is in error or missing */
+    bool is_one_machine;      /* of all pods, whose ends it reports within a second */
     bool awaits_cordons; /* reconciler_cordons_known will be called: no IPUs are granted before, or for a few
                             seconds after the start */
     bool (*may_write)(void *ctx); /* does this process hold the lease right now? */

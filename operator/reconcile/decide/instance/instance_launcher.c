@@ -5,8 +5,9 @@
 #include "operator/reconcile/decide/instance/instance_restart.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* A launcher notices a dead worker before the worker's kubelet reports it. */
+/* A launcher notices a dead worker before the worker's kubelet reports it, or the same process for both. */
 #define CAUSE_SHOWS_S 5
+#define CAUSE_SHOWS_HERE_S 1
 /* A launcher that has lost a worker exits on its own and logs the cause; after this time its pod is stopped.
  */
 #define LAUNCHER_ENDS_S 30
@@ -131,7 +132,8 @@ bool decide_awaits_end(const struct job_view *view, const struct pod_summary *po
     if (!launcher || pod_is_ending(launcher))
         return false;
     if (is_alone && !pods->gone &&
-        plan_is_within(plan, view->now_ms, view->now_unix_s, launcher->finished_s, CAUSE_SHOWS_S)) {
+        plan_is_within(plan, view->now_ms, view->now_unix_s, launcher->finished_s,
+                       view->is_one_machine ? CAUSE_SHOWS_HERE_S : CAUSE_SHOWS_S)) {
         instance_set_result(ret, INSTANCE_ENDING, "Finishing", "Launcher pod %s failed", launcher->name);
         ret->failure = (struct failure){0};
         return true;

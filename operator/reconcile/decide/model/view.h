@@ -150,6 +150,7 @@ struct job_view {
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */
     int64_t partition_failure_ms; /* how long a running instance tolerates a failed partition or a silent
                                      controller */
+    bool is_one_machine;          /* as in reconciler_options.h */
     int64_t now_ms;               /* the loop's clock, for delays */
     int64_t now_unix_s;           /* for timestamps in objects */
     int64_t unix_offset_ms;       /* from the loop's clock to Unix time */
