@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -16,6 +17,8 @@ enum {
     HEAD_BYTES = 2048,
     SHORT_BYTES = 4 * 1024, /* a body that is sent with its head */
     PIECE_BYTES = 16 * 1024,
+    LINGER_BYTES = 1024 * 1024, /* of a rejected body, which are read and dropped... */
+    LINGER_MS = 5000,           /* ...for so long */
 };
 
 /* libwebsockets does not notice a peer that closes the connection while a response is being prepared. A
@@ -41,6 +44,9 @@ struct http_server_request {
     bool replied; /* the rest is ready */
     bool bare;    /* HEAD: the response has no body */
     bool last;    /* close after the response, because part of the request will not be read */
+    bool sends;   /* it has a body, as far as its head tells */
+    bool lingers; /* the response is sent */
+    size_t dropped;
     int status;
     char *content_type;
     const char *allow; /* NULL: the response has no Allow header */
@@ -348,6 +354,7 @@ static void begin(struct http_server_request *request)
     bool sends =
         method && (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0);
 
+    request->sends = sends && len != 0;
     if (!method)
         reject(request, 501, "unknown method");
     else if (!request->route)
@@ -388,8 +395,10 @@ static int on_request(struct http_server_shared *side, struct lws *wsi, const ch
 
 static int on_body(struct http_server_request *request, const void *bytes, size_t len)
 {
-    if (!request || request->replied)
+    if (!request)
         return 0;
+    if (request->replied)
+        return (request->dropped += len) > LINGER_BYTES ? -1 : 0;
     if (!str_add(&request->body, bytes, len))
         reject(request, 413, "request body too large");
     else
@@ -401,7 +410,7 @@ static int on_body(struct http_server_request *request, const void *bytes, size_
  * the response is sent. Clients do not pipeline behind a body; one that does is disconnected. */
 static int on_body_end(struct http_server_request *request)
 {
-    if (!request || request->body_ended)
+    if (!request || request->body_ended || request->lingers)
         return -1;
     request->body_ended = true;
     if (!request->asked && !request->replied)
@@ -421,10 +430,26 @@ static bool send_piece(struct http_server_request *request)
     return true;
 }
 
+static void on_linger_end(struct loop_timer *timer)
+{
+    struct http_server_request *request = CONTAINER_OF(timer, struct http_server_request, wait);
+
+    lws_set_timeout(request->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+}
+
+/* To close a socket with unread bytes resets the connection, and a client that still sends its body would
+ * lose the response with it. nginx and Apache do likewise. */
+static void linger(struct http_server_request *request)
+{
+    request->lingers = true;
+    (void)shutdown(lws_get_socket_fd(request->wsi), SHUT_WR);
+    loop_timer_start(request->side->conns.loop, &request->wait, LINGER_MS, on_linger_end);
+}
+
 /* One write per turn of the socket. A value other than 0 closes the connection. */
 static int on_writable(struct http_server_request *request)
 {
-    if (!request || !request->replied)
+    if (!request || !request->replied || request->lingers)
         return 0;
     struct lws *wsi = request->wsi;
     bool all_sent = request->head_sent && next_piece(request) == 0;
@@ -435,6 +460,10 @@ static int on_writable(struct http_server_request *request)
     }
     if (next_piece(request) > 0) {
         (void)lws_callback_on_writable(wsi);
+        return 0;
+    }
+    if (request->last && request->sends && !request->body_ended) {
+        linger(request);
         return 0;
     }
     bool last = request->last;
