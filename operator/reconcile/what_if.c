@@ -14,12 +14,11 @@ struct what_if {
     struct what_if_request request;
 };
 
-struct what_if *what_if_begin(const struct reconciler *r, const struct what_if_request *request)
+static struct what_if *begin(const struct reconciler *r, const struct what_if_request *request,
+                             const bool *eligible)
 {
     struct what_if *what_if = NEW(struct what_if);
     AUTO(mem) char *job = mem_printf("%s/" UID, request->ns);
-    AUTO(mem) bool *eligible = grants_find_eligible(r, request->node_selector);
-
     const struct run_kind kind = run_times_kind(request->ns, request->name, request->image, request->ipus);
 
     what_if->request = (struct what_if_request){.ipus = request->ipus,
@@ -47,18 +46,34 @@ struct what_if *what_if_begin(const struct reconciler *r, const struct what_if_r
     return what_if;
 }
 
+struct what_if *what_if_begin(const struct reconciler *r, const struct what_if_request *request)
+{
+    AUTO(mem) bool *eligible = grants_find_eligible(r, request->node_selector);
+
+    return begin(r, request, eligible);
+}
+
+struct what_if *what_if_begin_at(const struct reconciler *r, size_t controller, uint32_t ipus,
+                                 int64_t bound_s)
+{
+    static char none[] = "";
+    AUTO(mem) bool *eligible = mem_alloc(pool_count(r->pool) * sizeof(*eligible));
+
+    eligible[controller] = true;
+    return begin(
+        r,
+        &(struct what_if_request){.ns = none, .name = none, .ipus = ipus, .instances = 1, .bound_s = bound_s},
+        eligible);
+}
+
+void what_if_charge(struct reconciler *r, int64_t work_us)
+{
+    queue_plan_charge(&r->queue_plan, work_us);
+}
+
 bool what_if_step(struct what_if *what_if, uint32_t work)
 {
     return claims_plan_step(what_if->plan, work);
-}
-
-static const char *start_name(const struct forecast_verdict *verdict)
-{
-    if (verdict->cause == FORECAST_TOO_LARGE || verdict->cause == FORECAST_NO_CONTROLLER)
-        return "Never";
-    if (verdict->cause == FORECAST_STARTS)
-        return "Now";
-    return verdict->p50_s == FORECAST_UNKNOWN ? "Open" : "Later";
 }
 
 static const char *why(enum forecast_cause cause)
@@ -98,6 +113,23 @@ static bool is_counted(const struct what_if *what_if, uint32_t controller)
            (what_if->choosing >> controller & 1 || !what_if->plan->input.controllers[controller].is_placed);
 }
 
+/* The claim that is asked about is among the last. */
+const struct forecast_verdict *what_if_verdict(const struct what_if *what_if)
+{
+    const struct forecast_input *input = &what_if->plan->input;
+    size_t claim = input->claim_count - 1;
+
+    while (input->claims[claim].uid != str_hash(UID))
+        claim--;
+    return &forecast_plan_of(what_if->plan->forecast)->verdicts[claim];
+}
+
+const struct forecast_plan *what_if_plan(const struct what_if *what_if, int64_t *ret_now_s)
+{
+    *ret_now_s = what_if->plan->input.now_s;
+    return forecast_plan_of(what_if->plan->forecast);
+}
+
 cJSON *what_if_print(const struct what_if *what_if)
 {
     const struct forecast_plan *plan = forecast_plan_of(what_if->plan->forecast);
@@ -110,7 +142,7 @@ cJSON *what_if_print(const struct what_if *what_if)
     json_put_i64(out, "ipus", what_if->request.ipus);
     json_put_i64(out, "instances", what_if->request.instances);
     json_put_i64(out, "priority", what_if->request.priority);
-    json_put_str(out, "start", start_name(verdict));
+    json_put_str(out, "start", plan_start_name(verdict));
     json_put_i64(out, "instancesNow", verdict->started);
     plan_put_verdict(out, verdict, is_counted(what_if, verdict->controller));
     json_put_str(out, "message", why(verdict->cause));

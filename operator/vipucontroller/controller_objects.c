@@ -10,6 +10,7 @@
 #include "operator/reconcile/reconciler.h"
 #include "operator/vipucontroller/controller_facts.h"
 #include "operator/vipucontroller/controller_name.h"
+#include "operator/vipucontroller/controller_starts.h"
 #include "operator/vipucontroller/merge_patch.h"
 
 /* At most one write for each object in this time, and none if its status is as it should be. */
@@ -31,6 +32,7 @@ struct controller_objects {
     struct controller_objects_options options;
     struct strv names; /* in the order of the configuration */
     struct watch *watch;
+    struct controller_starts *starts;
     struct loop_timer timer;
     struct map writes;     /* name -> struct write, in flight */
     int64_t write_from_ms; /* not before: a write was rejected */
@@ -199,6 +201,7 @@ static void update_configured(struct controller_objects *o, size_t index)
     controller_report_read(o->reconciler, index, &report);
     if (object->status && !report.facts.is_known && !report.facts.trouble)
         return; /* what the previous leader knew stays until the controller answers */
+    report.facts.starts = controller_starts_of(o->starts, index, &report.facts.start_count);
     write_status(o, object, &report.facts);
 }
 
@@ -275,6 +278,7 @@ struct controller_objects *controller_objects_new(struct loop *loop, struct kube
                                                        .on_change = on_change,
                                                        .on_synced = on_synced,
                                                        .ctx = o});
+    o->starts = controller_starts_new(loop, reconciler);
     loop_timer_start(loop, &o->timer, WRITE_MS, on_timer);
     return o;
 }
@@ -295,6 +299,7 @@ void controller_objects_free(struct controller_objects *o)
     }
     map_release(&o->writes);
     watch_free(o->watch);
+    controller_starts_free(o->starts);
     strv_release(&o->names);
     mem_free(o);
 }

@@ -342,6 +342,23 @@ static void put_cordon(cJSON *status, const struct controller_facts *facts,
     }
 }
 
+/* ---- starts ---- */
+
+static void put_starts(cJSON *status, const struct controller_facts *facts, const cJSON *before)
+{
+    const cJSON *told = json_at(before, "starts");
+    cJSON *starts;
+
+    if (!facts->start_count) { /* what the previous leader told stays until this one knows it */
+        if (told)
+            json_put_take(status, "starts", json_dup(told));
+        return;
+    }
+    starts = json_put_array(status, "starts");
+    for (size_t i = 0; i < facts->start_count; i++)
+        json_push_take(starts, controller_start_print(&facts->starts[i]));
+}
+
 /* ---- the status ---- */
 
 /* The column shows it in terminals. */
@@ -388,5 +405,6 @@ cJSON *controller_status(const struct controller_facts *facts, const struct cont
     put_ipus(status, facts);
     put_domains(status, facts->pool);
     put_partitions(status, facts, how->visibility);
+    put_starts(status, facts, before);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/doc/json.h"
 #include "operator/forecast/forecast.h"
 #include "operator/pool/cordon.h"
+#include "operator/vipucontroller/controller_start.h"
 
 #define CONTROLLER_PARTITIONS_MAX 2000u
 #define CONTROLLER_HOLDERS_MAX 100u
@@ -39,6 +40,8 @@ struct controller_facts {
     uint32_t waiting;                  /* instances that may get IPUs here */
     struct controller_partition *partitions;
     size_t partition_count;
+    const struct controller_start *starts; /* of new jobs, by size */
+    size_t start_count;                    /* 0: not known yet */
 };
 
 struct controller_publication {

@@ -33,6 +33,15 @@ const char *plan_basis_name(enum forecast_basis basis)
     return names[basis];
 }
 
+const char *plan_start_name(const struct forecast_verdict *verdict)
+{
+    if (verdict->cause == FORECAST_TOO_LARGE || verdict->cause == FORECAST_NO_CONTROLLER)
+        return "Never";
+    if (verdict->cause == FORECAST_STARTS)
+        return "Now";
+    return verdict->p50_s == FORECAST_UNKNOWN ? "Open" : "Later";
+}
+
 void plan_put_time(cJSON *out, const char *key, int64_t time_s)
 {
     char text[TIMEFMT_RFC3339_SIZE];

@@ -40,10 +40,10 @@ static void step(struct loop_timer *timer)
     plan->work_us += SLICE_WORK;
     if (plan->is_being_told) {
         plan->is_being_told = !plan->tell(plan->ctx, &plan->told_to);
-    } else if (!plan->ahead) {
+    } else if (!plan->ahead && now >= plan->next_ms) {
         plan->on_due(plan->ctx);
         return;
-    } else if (claims_plan_step(plan->ahead, SLICE_WORK)) {
+    } else if (plan->ahead && claims_plan_step(plan->ahead, SLICE_WORK)) {
         replace_told(plan);
     }
     if (plan->is_being_told || plan->ahead)
@@ -93,6 +93,13 @@ void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan)
     mine->is_behind = true;
     if (!mine->ahead && !loop_timer_is_running(&mine->slice))
         loop_timer_start(mine->loop, &mine->slice, mine->next_ms - loop_now_ms(mine->loop), step);
+}
+
+void queue_plan_charge(struct queue_plan *plan, int64_t work_us)
+{
+    int64_t now = loop_now_ms(plan->loop);
+
+    plan->next_ms = (plan->next_ms > now ? plan->next_ms : now) + work_us * PAUSE_PER_WORK / 1000;
 }
 
 void queue_plan_release(struct queue_plan *plan)

@@ -36,6 +36,9 @@ struct queue_plan {
 void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan);
 void queue_plan_release(struct queue_plan *plan); /* drops what is planned */
 
+/* Other work of this kind: the next forecast begins later by the pause that it needs. */
+void queue_plan_charge(struct queue_plan *plan, int64_t work_us);
+
 /* What is expected of the job's next instance; NULL: it does not wait in the plan that is told. Borrowed
  * until the loop's next turn. */
 const struct forecast_verdict *queue_plan_expects(const struct queue_plan *plan, const char *uid);

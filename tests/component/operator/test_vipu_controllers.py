@@ -113,6 +113,39 @@ def test_a_user_without_any_role_sees_free_ipus(world, server, cluster):
         assert shown(*words).returncode != 0
 
 
+def starts_of(status):
+    return {start["ipus"]: start for start in status.get("starts", ())}
+
+
+def test_it_tells_when_a_new_job_of_each_size_would_start(world):
+    server = world.make_vipu(QUICK + "clusters: [{id: cl1, ipulink-domains: 1}]\n")
+    start(world, server)
+    empty = wait_object(world, name_of(server), lambda status: "starts" in status, "starts are told")["status"]
+    assert empty["starts"] == [{"ipus": 2 ** i, "state": "Now"} for i in range(7)], "each size that the controller can make"
+
+    # The first half is in use for two hours, and a job of all IPUs has its reservation behind it. A restart begins a new round.
+    first = world.job("first", ipusPerJobInstance="32", activeDeadlineSeconds=7200)
+    first.run_pods(1)
+    first.wait("Running")
+    world.job("head", ipusPerJobInstance="64").wait("Pending", "InsufficientIPUs")
+    until(lambda: json.loads(world.operator.ask("/queue")[1])["queue"][0].get("reservation"), "it has a reservation", tell=world.tell)
+    world.operator.kill()
+    world.restart_operator()
+    busy = wait_object(world, name_of(server), lambda status: starts_of(status)[32]["state"] == "Open", "the starts are renewed")["status"]
+    starts = starts_of(busy)
+    within = starts[32]["startsNowWithin"]
+    assert 6600 <= within < 7200 and within % 300 == 0, "as long as the reserved half is free, with a little to spare"
+    assert {size: starts[size] for size in (1, 16, 64)} == {
+        1: {"ipus": 1, "state": "Open", "startsNowWithin": within}, 16: {"ipus": 16, "state": "Open", "startsNowWithin": within},
+        64: {"ipus": 64, "state": "Open"}}
+    assert "head" not in json.dumps(busy["starts"]) and world.ns not in json.dumps(busy["starts"])
+
+    # What it tells is so.
+    beside = world.job("beside", ipusPerJobInstance="32", activeDeadlineSeconds=within)
+    beside.run_pods(1)
+    beside.wait("Running")
+
+
 def test_names_of_jobs_are_reported_on_request(world, server):
     start(world, server, "--vipu-controllers-visibility=names")
     job = world.job("digits")

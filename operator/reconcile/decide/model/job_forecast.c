@@ -36,6 +36,21 @@ static int64_t rounded(int64_t at_s, int64_t now_s, enum rounding rounding)
     return from_s - from_s % step_s;
 }
 
+void job_forecast_round_times(const struct forecast_verdict *expected, int64_t now_s,
+                              struct job_forecast *ret)
+{
+    bool is_open = expected->basis == FORECAST_OPEN;
+
+    ret->earliest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p10_s, now_s, DOWN);
+    ret->expected_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p50_s, now_s, NEAREST);
+    ret->latest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p90_s, now_s, UP);
+}
+
+int64_t job_forecast_round_span(int64_t span_s)
+{
+    return span_s - span_s % step_of(span_s);
+}
+
 bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, bool is_counted,
                         struct job_forecast *ret)
 {
@@ -47,10 +62,8 @@ bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, 
     *ret = (struct job_forecast){
         .position = expected->position,
         .basis = is_counted && !is_open ? JOB_FORECAST_COUNTED : BASES[expected->basis],
-        .earliest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p10_s, now_s, DOWN),
-        .expected_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p50_s, now_s, NEAREST),
-        .latest_s = is_open ? FORECAST_UNKNOWN : rounded(expected->p90_s, now_s, UP),
     };
+    job_forecast_round_times(expected, now_s, ret);
     return true;
 }
 

@@ -29,6 +29,11 @@ struct job_forecast_place {
  * number counts. False: nothing is told of it. */
 bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, bool is_counted,
                         struct job_forecast *ret);
+/* Its times alone. */
+void job_forecast_round_times(const struct forecast_verdict *expected, int64_t now_s,
+                              struct job_forecast *ret);
+/* A span of time, rounded down as coarsely. */
+int64_t job_forecast_round_span(int64_t span_s);
 /* As status.forecast: that of `before`, a status, if it says the same. Owned by the caller. */
 cJSON *job_forecast_print(const cJSON *before, const struct job_forecast *forecast, int64_t now_s);
 /* "expected to start between 16:40 and 18:10 UTC", with dates if one of them is not today's, of a

@@ -215,6 +215,23 @@ TEST_F(scene, s, nothing_changes_within_a_minute_of_the_same_lists)
     CHECK_STR_EQ(json_str(next(s, NOW_S + 90), "lastAnswerTime", ""), "2025-11-23T10:30:00Z");
 }
 
+TEST_F(scene, s, starts_of_new_jobs_stay_until_a_new_leader_knows_them)
+{
+    static const struct controller_start starts[] = {
+        {1, "Now", FORECAST_UNKNOWN, FORECAST_UNKNOWN, FORECAST_UNKNOWN, 0},
+        {2, "Later", NOW_S, NOW_S, NOW_S + 60, 0}};
+
+    CHECK(!json_at(next(s, NOW_S), "starts"));
+    s->facts.starts = starts;
+    s->facts.start_count = COUNT_OF(starts);
+    CHECK_STR_EQ(json_str(json_at(next(s, NOW_S), "starts")->child->next, "latest", ""),
+                 "2025-11-23T11:31:00Z");
+    s->facts.start_count = 0; /* a new leader */
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(next(s, NOW_S), "starts")), 2);
+    s->facts.start_count = 1;
+    CHECK_INT_EQ(cJSON_GetArraySize(json_at(next(s, NOW_S), "starts")), 1);
+}
+
 TEST_F(scene, s, a_cordon_says_who_is_still_there)
 {
     const cJSON *status;
