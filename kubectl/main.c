@@ -26,9 +26,9 @@ static const struct {
     const char *name;
     verb_fn run;
 } RUNS[] = {
-    {"why", why_verb},       {"eta", eta_verb},         {"queue", queue_verb},     {"logs", logs_verb},
-    {"top", top_verb},       {"map", map_verb},         {"ui", ui_verb},           {"suspend", suspend_verb},
-    {"resume", resume_verb}, {"release", release_verb}, {"collect", collect_verb},
+    {"why", why_verb},         {"eta", eta_verb},       {"whatif", whatif_verb},   {"queue", queue_verb},
+    {"logs", logs_verb},       {"top", top_verb},       {"map", map_verb},         {"ui", ui_verb},
+    {"suspend", suspend_verb}, {"resume", resume_verb}, {"release", release_verb}, {"collect", collect_verb},
 };
 
 static int run_verb(const struct verb *verb, const struct options *options, const struct strv *words)

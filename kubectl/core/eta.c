@@ -26,14 +26,14 @@ static bool time_left(const cJSON *object, const char *path, int64_t now_s, char
     return true;
 }
 
-void start_add(struct str *out, const cJSON *forecast, int64_t now_s)
+bool start_add_times(struct str *out, const cJSON *forecast, int64_t now_s)
 {
     char earliest[TIMEFMT_RFC3339_SIZE], expected[TIMEFMT_RFC3339_SIZE], latest[TIMEFMT_RFC3339_SIZE];
     bool is_open, is_near;
 
     if (!time_left(forecast, "earliest", now_s, earliest)) {
         str_adds(out, "at a time that is not known");
-        return;
+        return false;
     }
     is_open = !time_left(forecast, "latest", now_s, latest);
     is_near = str_eq(earliest, "0s");
@@ -45,7 +45,13 @@ void start_add(struct str *out, const cJSON *forecast, int64_t now_s)
         str_addf(out, "in %s to %s", earliest, latest);
     if (time_left(forecast, "expected", now_s, expected) && !str_eq(expected, earliest))
         str_addf(out, ", likely in %s", expected);
-    str_adds(out, ", if nothing changes");
+    return true;
+}
+
+void start_add(struct str *out, const cJSON *forecast, int64_t now_s)
+{
+    if (start_add_times(out, forecast, now_s))
+        str_adds(out, ", if nothing changes");
 }
 
 /* The earlier of the ends by a deadline and of an interactive job. */

@@ -4,6 +4,8 @@
 #include "base/doc/json.h"
 #include "kubectl/core/table.h"
 
+/* "in 20m to 1h10m, likely in 30m" of its times; false: there are none. */
+bool start_add_times(struct str *out, const cJSON *forecast, int64_t now_s);
 /* "in 20m to 1h10m, likely in 30m, if nothing changes", of status.forecast. */
 void start_add(struct str *out, const cJSON *forecast, int64_t now_s);
 

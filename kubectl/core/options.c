@@ -47,6 +47,15 @@ static const struct opt ETA_ROWS[] = {
     FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide shows since when that is expected"),
     ACCESS_ROWS,
     {0}};
+static const struct opt WHATIF_ROWS[] = {
+    OPT_VALUE("ipus", OPT_U32, AT(ipus), "NUMBER", "Only this number of IPUs of an instance; 0: all sizes",
+              .fallback = "0", .max = UINT32_MAX),
+    OPT_VALUE("for", OPT_STR, AT(span), "DURATION",
+              "Deadline of the new job, such as 90m or 2h; default: that of JOB, or none"),
+    FORMAT_ROW(REPORT_FORMATS, "Format of the output; wide shows all V-IPU controllers"),
+    COLOR_ROW,
+    ACCESS_ROWS,
+    {0}};
 static const struct opt LIST_OPTIONS[] = {LIST_ROWS, COLOR_ROW, ACCESS_ROWS, {0}};
 static const struct opt LOGS_ROWS[] = {
     {.flag = "follow",
@@ -133,6 +142,11 @@ const struct verb verbs[] = {
     VERB("eta", " JOB [options]", "Tell when a job will start or end", WORDS_JOB, ETA_ROWS,
          "Tells when a job that waits for IPUs is expected to start, and what that rests on; of a job that "
          "runs, when it ends, as its program reports and by its limit of time."),
+    VERB("whatif", " [JOB] [options]", "Tell when a new job would start, by its size", WORDS_MAYBE_JOB,
+         WHATIF_ROWS,
+         "Tells for each number of IPUs when a new job of one instance and ordinary priority would start, at "
+         "which V-IPU controller, and with which deadline it would start now. With JOB, also when that job "
+         "starts: compare it with a smaller one."),
     VERB("queue", " [options]", "List the jobs that wait for IPUs, in their order", WORDS_NONE, LIST_OPTIONS,
          "Lists the jobs that wait for IPUs, by V-IPU controller and position. Without -n and -A, shows all "
          "namespaces if you may list their jobs, else the namespace of the context."),
@@ -223,9 +237,11 @@ static void read_job_names(const struct verb *verb, struct strv *words, struct s
 
 void verb_read_words(const struct verb *verb, struct strv *words, struct strv *problems)
 {
-    size_t max = verb->words == WORDS_NONE ? 0 : verb->words == WORDS_JOB ? 1 : SIZE_MAX;
+    size_t max = verb->words == WORDS_NONE                                    ? 0
+                 : verb->words == WORDS_JOB || verb->words == WORDS_MAYBE_JOB ? 1
+                                                                              : SIZE_MAX;
 
-    if (max > 0 && words->count == 0)
+    if (max > 0 && verb->words != WORDS_MAYBE_JOB && words->count == 0)
         strv_pushf(problems, "missing name of the job; see kubectl ipu %s --help", verb->name);
     for (size_t i = max; i < words->count; i++)
         strv_pushf(problems, "unexpected argument \"%s\"; see kubectl ipu %s --help", words->items[i],

@@ -17,6 +17,9 @@ struct options {
     bool follow, previous, timestamps;
     uint32_t tail; /* 0: all */
     uint32_t max_streams;
+    /* whatif */
+    uint32_t ipus; /* 0: all sizes */
+    char *span;
     /* map */
     char *domain;
     /* release */
@@ -28,7 +31,7 @@ struct options {
     uint32_t port;
 };
 
-enum verb_words { WORDS_NONE, WORDS_JOB, WORDS_JOBS, WORDS_JOB_PARTITIONS };
+enum verb_words { WORDS_NONE, WORDS_JOB, WORDS_MAYBE_JOB, WORDS_JOBS, WORDS_JOB_PARTITIONS };
 
 struct verb {
     const char *name, *summary;

@@ -70,6 +70,7 @@ int64_t session_now(const struct session *session);
 
 int why_verb(struct session *session);
 int eta_verb(struct session *session);
+int whatif_verb(struct session *session);
 int queue_verb(struct session *session);
 int top_verb(struct session *session);
 int logs_verb(struct session *session);

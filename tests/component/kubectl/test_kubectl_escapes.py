@@ -104,14 +104,15 @@ FORGED = "\nFORGED \u202edrow\u2028\u200b"
 CONTROLLER = {"metadata": {"name": "pod4"}, "status": {
     "conditions": [{"type": "Reachable", "status": "True"}], "ipus": {"total": 4, "free": 2, "largestFree": 2}, "version": "1.2",
     "domains": [{"name": "ild0", "size": 4, "free": "c"}], "cordon": {"state": "Draining"},
+    "starts": [{"ipus": 4, "state": "Open", "startsNowWithin": 600}],
     "partitions": [{"size": 2, "state": "ACTIVE", "ours": True, "job": "ml/digits", "places": [{"domain": "ild0", "ipus": "3"}]}]}}
 
 
 @pytest.mark.parametrize("words", [["why", "digits"], ["why", "digits", "-o", "wide"], ["eta", "digits"], ["queue"], ["queue", "-o", "wide"], ["queue", "-o", "name"], ["top"],
-                                   ["top", "-o", "wide"], ["top", "-o", "name"], ["map"], ["release", "digits"], ["why", "digits", "-o", "json"], ["map", "-o", "json"]], ids=" ".join)
+                                   ["top", "-o", "wide"], ["top", "-o", "name"], ["map"], ["release", "digits"], ["whatif", "digits"], ["whatif", "-o", "wide"], ["why", "digits", "-o", "json"], ["map", "-o", "json"]], ids=" ".join)
 def test_a_field_is_one_line_and_reorders_nothing(server, ipu, words):
     held = STATUS | {"partitions": [{"id": "p-0", "controller": "vipu", "state": "Held", "ipus": 4}]}
-    kept = KEPT - {"name", "namespace", "launcherStatus", "reason", "job"} if words[0] in ("queue", "top", "map") else KEPT
+    kept = KEPT - {"name", "namespace", "launcherStatus", "reason", "job"} if words[0] in ("queue", "top", "map", "whatif") else KEPT
     made = poisoned(JOB | {"status": held}, poison=FORGED)
     if kept != KEPT:
         made["metadata"]["name"] += FORGED

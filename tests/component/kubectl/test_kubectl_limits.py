@@ -11,7 +11,7 @@ from test_kubectl_trouble import JOB, serve
 
 DEADLINE_S = 120
 MANY = 50000  # objects that are kept
-LISTS = {"queue": "ipujobs", "top": "ipujobs", "map": "vipucontrollers", "logs digits": "pods"}
+LISTS = {"queue": "ipujobs", "top": "ipujobs", "map": "vipucontrollers", "whatif": "vipucontrollers", "logs digits": "pods"}
 
 
 def items(count):

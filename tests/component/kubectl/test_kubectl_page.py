@@ -53,7 +53,7 @@ def test_the_situations_of_the_page_are_those_of_the_program():
 
 def test_the_fields_of_the_page_are_those_of_the_program():
     table = (ROOT / PAGE).read_text().split("<!-- fields -->")[1].split("<!-- end of fields -->")[0]
-    source = "".join((ROOT / "kubectl" / "core" / f"{name}.c").read_text() for name in ("why", "jobs", "log_text", "map", "eta", "operator_sign"))
+    source = "".join((ROOT / "kubectl" / "core" / f"{name}.c").read_text() for name in ("why", "jobs", "log_text", "map", "eta", "whatif", "operator_sign"))
     keys = set(re.findall(r'\b(?:json_put_\w+|put_copy|put_number)\(\s*\w+, "(\w+)"', source)) - {"apiVersion"}
     named = set(re.findall(r"`([a-z]\w+)`", table)) - {"logs"}
     assert keys - named == set() and named - keys == set()
@@ -69,6 +69,6 @@ def test_commands_in_sentences_have_verbs_and_options_that_there_are(program):
 
 
 def test_the_options_of_the_page_exist(program):
-    helps = "".join(run(program, verb, "--help").stdout for verb in ("why", "queue", "logs", "map", "release", "collect", "ui"))
+    helps = "".join(run(program, verb, "--help").stdout for verb in ("why", "whatif", "queue", "logs", "map", "release", "collect", "ui"))
     flags = set(re.findall(r"--([a-z-]+)", helps))
     assert "kubeconfig" in flags and set(re.findall(r"`--([a-z-]+)", (ROOT / PAGE).read_text())) <= flags | {"install"}

@@ -228,12 +228,12 @@ def test_a_terminal_of_20_columns(server, program):
     assert "\x1b" not in on_terminal(program, server.kubeconfig, "why", "digits", "--color", "never")
 
 
-@pytest.mark.parametrize("words", ["queue", "queue -o wide", "top", "map"])
+@pytest.mark.parametrize("words", ["queue", "queue -o wide", "top", "map", "whatif -o wide"])
 def test_tables_and_the_map_fit_20_columns(server, program, words):
     status = {"queue": {"position": 1, "controller": "pod256.example.com:8090"}, "partitions": [{"id": "p", "ipus": 64}], "launcherStatus": "Running"}
     domain = {"name": "ild0", "size": 64, "free": "f" * 16}
     server.always(lambda exchange: exchange.reply(200, {"kind": "List", "metadata": {}, "items": [JOB | {"status": status}] if exchange.path.endswith("ipujobs") else [
-        {"metadata": {"name": "pod256-with-a-long-name"}, "status": {"domains": [domain], "conditions": [{"type": "Reachable", "status": "True"}]}}]}))
+        {"metadata": {"name": "pod256-with-a-long-name"}, "status": {"domains": [domain], "starts": [{"ipus": 1, "state": "Now"}], "conditions": [{"type": "Reachable", "status": "True"}]}}]}))
     lines = on_terminal(program, server.kubeconfig, *words.split(), NO_COLOR="").replace("\r", "").splitlines()
     assert len(lines) > 1 and all(len(line) <= 20 for line in lines), lines
 
@@ -258,7 +258,7 @@ def told_by_controllers(seconds_ago, reachable="True", clock_ahead_s=0):
     def answer(exchange):
         if exchange.path.endswith("/vipucontrollers"):
             exchange.reply(200, {"kind": "List", "metadata": {}, "items": [{"metadata": {"name": "pod4"}, "status": {
-                "lastAnswerTime": at(seconds_ago, clock_ahead_s), "conditions": [{"type": "Reachable", "status": reachable}]}}]})
+                "lastAnswerTime": at(seconds_ago, clock_ahead_s), "starts": [{"ipus": 1, "state": "Now"}], "conditions": [{"type": "Reachable", "status": reachable}]}}]})
         elif exchange.path.endswith("/ipujobs"):
             exchange.reply(200, {"kind": "List", "metadata": {}, "items": [JOB | {"status": {"queue": {"position": 1}}}]})
         else:
@@ -270,7 +270,7 @@ def told_by_controllers(seconds_ago, reachable="True", clock_ahead_s=0):
 SILENT = "No operator is running: its last sign is 14m old; ask an admin"
 
 
-@pytest.mark.parametrize("words", ["why digits", "eta digits", "queue", "top", "map"])
+@pytest.mark.parametrize("words", ["why digits", "eta digits", "whatif", "queue", "top", "map"])
 def test_an_operator_that_does_not_run_is_said(server, ipu, words):
     server.always(told_by_controllers(14 * 60 + 30))
     done = ipu(server.kubeconfig, *words.split())

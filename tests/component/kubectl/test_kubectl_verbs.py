@@ -182,6 +182,41 @@ def test_the_map_of_a_cluster_and_who_may_not_see_it(server, ipu):
     assert ipu(server.kubeconfig, "map").returncode == 1
 
 
+def test_a_new_job_of_another_size(server, ipu):
+    later = {"state": "Later", "earliest": "2126-01-01T00:00:00Z", "expected": "2126-01-01T00:00:00Z", "latest": "2126-01-01T00:00:00Z"}
+    starts = [{"ipus": 1, "state": "Now"}, {"ipus": 2, "state": "Now"}, {"ipus": 4, **later, "startsNowWithin": 2700}]
+    controllers = [{"metadata": {"name": name}, "status": {"starts": told}} for name, told in (("pod4", starts), ("old", None))]
+
+    def answer(exchange):
+        if exchange.path.endswith("/ipujobs/digits"):
+            forecast = {"position": 2, "basis": "Open"}
+            exchange.reply(200, JOB | {"metadata": {"name": "digits"}, "status": {"launcherStatus": "Pending", "forecast": forecast}})
+        elif exchange.path.endswith("/vipucontrollers"):
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": controllers})
+        else:
+            exchange.status(404, "NotFound", "no such job")
+
+    server.always(answer)
+    lines = ipu(server.kubeconfig, "whatif", "digits").stdout.splitlines()
+    assert lines[:2] == ["digits: Pending", "  starts      at a time that is not known"]
+    assert [line.split()[:2] for line in lines[6:9]] == [["1", "now"], ["2", "now"], ["4", "in"]] and len(lines) == 10
+    assert lines[9] == "With a deadline of 45 minutes or less (activeDeadlineSeconds: 2700), a job of 4 IPUs would start now at pod4."
+    assert ipu(server.kubeconfig, "whatif", "--ipus", "4", "--for", "45m").stdout.splitlines()[1].split() == ["4", "now", "pod4"]
+    report = json.loads(ipu(server.kubeconfig, "whatif", "digits", "--ipus", "4", "-o", "json").stdout)
+    assert report["items"] == [{"ipus": 4, "controller": "pod4", **later, "startsNowWithin": 2700}] and report["job"]["status"] == "Pending"
+
+    for words, status, told in ((["--ipus", "8"], 1, "no V-IPU controller makes a partition of 8 IPUs; choose one of 1, 2, 4"),
+                                (["--for", "soon"], 2, '--for: expected a duration such as 90s, 10m or 1h30m, got "soon"'),
+                                (["other"], 1, "no such job"), (["a", "b"], 2, 'unexpected argument "b"; see kubectl ipu whatif --help')):
+        done = ipu(server.kubeconfig, "whatif", *words)
+        assert (done.returncode, done.stdout) == (status, "") and told in done.stderr
+    controllers.clear()
+    done = ipu(server.kubeconfig, "whatif")
+    assert (done.returncode, done.stderr) == (1, "kubectl ipu: no VIPUController tells when new jobs start: the operator has not reported it yet\n")
+    server.always(lambda exchange: exchange.status(403, "Forbidden", "vipucontrollers are not for you"))
+    assert "ask an admin for the permission" in ipu(server.kubeconfig, "whatif").stderr
+
+
 def test_a_watched_map_shows_what_changes(server, program, ipu):
     def controller(free, version):
         return {"kind": "VIPUController", "metadata": {"name": "pod4", "uid": "u", "resourceVersion": str(version)}, "status": {

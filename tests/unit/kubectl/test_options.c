@@ -51,6 +51,8 @@ TEST(completion_offers_what_may_follow)
         {"logs -f ", "", NAMES_JOBS},
         {"logs --max-s", "--max-streams\t", NAMES_NONE},
         {"queue ", "", NAMES_NONE},
+        {"whatif ", "", NAMES_JOBS},
+        {"whatif job ", "", NAMES_NONE},
         {"queue -o ", "wide\t\n", NAMES_NONE},
         {"nonsense ", "", NAMES_NONE},
     };
@@ -71,6 +73,9 @@ TEST(words_of_a_verb_are_counted)
     } rows[] = {
         {"why", "", "missing name of the job; see kubectl ipu why --help"},
         {"why", "a b", "unexpected argument \"b\"; see kubectl ipu why --help"},
+        {"whatif", "", NULL},
+        {"whatif", "a", NULL},
+        {"whatif", "a b", "unexpected argument \"b\"; see kubectl ipu whatif --help"},
         {"queue", "a", "unexpected argument \"a\"; see kubectl ipu queue --help"},
         {"suspend", "a b c", NULL},
         {"release", "a p-1 p-2", NULL},
