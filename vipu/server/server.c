@@ -105,9 +105,16 @@ static bool start_admin(struct server *server, struct err *err)
     return true;
 }
 
+/* Not leaving the machine, where only root can read it. */
+static bool is_loopback(const char *listen)
+{
+    return str_has_prefix(listen, "127.") || str_has_prefix(listen, "[::1]:") ||
+           str_has_prefix(listen, "localhost:");
+}
+
 static void warn_of_cleartext(const struct server_config *config)
 {
-    if (config->secure && !config->tls_certificate)
+    if (config->secure && !config->tls_certificate && !is_loopback(config->listen))
         log_warn("access keys are sent unencrypted; configure tls");
 }
 

@@ -193,8 +193,11 @@ def test_keys_are_never_logged(secure, alice, dial):
     assert secure.log().count("calls rejected") < 20, "but not every one"
 
 
-def test_keys_in_cleartext_are_warned_of(secure):
-    until(lambda: "access keys are sent unencrypted" in secure.log(), "it says so")
+@pytest.mark.parametrize("listen, is_warned", [("0.0.0.0:0", True), ("127.0.0.1:0", False), ("localhost:0", False)])
+def test_keys_in_cleartext_are_warned_of_unless_they_stay_on_this_machine(serve, tmp_path, listen, is_warned):
+    server = serve(config(tmp_path), listen=listen)
+    assert server.stop() == 0
+    assert ("access keys are sent unencrypted" in server.log()) == is_warned
 
 
 def test_hashes_are_salted_and_bad_keys_rejected():
