@@ -1,4 +1,5 @@
 """tests/bench page: the live page with many viewers, from the news of a change to each of them."""
+import http.client
 import json
 import re
 import selectors
@@ -72,22 +73,34 @@ class Changes(threading.Thread):
 
     def __init__(self, api, count):
         super().__init__()
-        self.api, self.count, self.times = api, count, {}
+        self.api, self.count, self.times, self.ending = api, count, {}, threading.Event()
 
     def run(self):
+        self._until_ended(self._watch)
+
+    def _until_ended(self, act):
+        """If the benchmark is ended, its cluster is too, and what this waits for fails."""
+        try:
+            act()
+        except (OSError, http.client.HTTPException, ValueError):
+            if not self.ending.is_set():
+                raise
+
+    def _watch(self):
         for kind, items in self.api.watch("ipujobs", PATIENCE_S):
             now = time.monotonic()
             if kind == "LIST":
-                threading.Thread(target=self._change).start()
+                threading.Thread(target=self._until_ended, args=(self._change,)).start()
             elif match := CHANGE.search(json.dumps(items).encode()):
                 self.times[match[0]] = now
                 if len(self.times) == self.count:
                     return
 
     def _change(self):
-        begin, pause = time.monotonic(), threading.Event()
+        begin = time.monotonic()
         for number in range(self.count):
-            pause.wait(max(0, begin + number * CHANGE_EVERY_S - time.monotonic()))
+            if self.ending.wait(max(0, begin + number * CHANGE_EVERY_S - time.monotonic())):
+                return
             self.api.patch("ipujobs", NAMESPACE, "job-0", {"status": {"lastMessage": f"This is change {number} of {self.count}."}}, "status")
 
 
@@ -95,8 +108,11 @@ def measure_changes(api, viewers, count, options):
     """Milliseconds from the news at the other watcher to each viewer, sorted."""
     changes = Changes(api, options.changes)
     changes.start()
-    seen = viewers.receive(CHANGE, count * options.changes, "not every change has reached every viewer")
-    changes.join(PATIENCE_S)
+    try:
+        seen = viewers.receive(CHANGE, count * options.changes, "not every change has reached every viewer")
+        changes.join(PATIENCE_S)
+    finally:
+        changes.ending.set()
     return sorted(1000 * (time_ - changes.times[text]) for text, times in seen.items() for time_ in times)
 
 
