@@ -163,6 +163,7 @@ static int run_in(const struct run_dir *dir, const struct options *options, stru
             .objects = objects,
             .dir = dir,
             .controller = options->controller,
+            .environment = environment,
             .ipus = options->ipus,
             .timeout_s = options->timeout_s,
             .work_dir = work_dir,

@@ -1,7 +1,6 @@
 #include "local/run/controller_credentials.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/core/mem.h"
@@ -36,13 +35,6 @@ static const struct row {
     {ACCESS_CERTIFICATE_KEY, "VIPU_CLI_API_CLIENT_KEY", true},
 };
 
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
 static bool copy(const struct run_dir *dir, const struct row *row, const char *value, struct err *err)
 {
     AUTO(str) struct str text = {0};
@@ -54,15 +46,16 @@ static bool copy(const struct run_dir *dir, const struct row *row, const char *v
     return controller_credentials_put(dir, row->key, str_slice(&text), err);
 }
 
-bool controller_credentials_copy(const struct run_dir *dir, struct vipu_controller_config *config,
-                                 struct err *err)
+bool controller_credentials_copy(const struct run_dir *dir, const char *(*environment)(const char *),
+                                 struct vipu_controller_config *config, struct err *err)
 {
-    const char *tls = variable("VIPU_CLI_API_TLS"), *certificate = variable("VIPU_CLI_API_CLIENT_CERT");
+    const char *tls = environment("VIPU_CLI_API_TLS"), *certificate = environment("VIPU_CLI_API_CLIENT_CERT");
     bool has_secret = false;
 
-    config->tls = str_eq(tls, "true") || str_eq(tls, "1") || variable("VIPU_CLI_API_CA_CERT") || certificate;
+    config->tls =
+        str_eq(tls, "true") || str_eq(tls, "1") || environment("VIPU_CLI_API_CA_CERT") || certificate;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const char *value = variable(rows[i].variable);
+        const char *value = environment(rows[i].variable);
 
         if (!value && str_eq(rows[i].key, ACCESS_CERTIFICATE_KEY))
             value = certificate; /* as for vipu, the file may hold both */

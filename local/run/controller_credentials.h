@@ -16,5 +16,5 @@ MUST_USE bool controller_credentials_put(const struct run_dir *dir, const char *
                                          struct err *err);
 /* Of a controller that exists: what vipu's own variables say, for the run and for its pods. Without them it
  * has no Secret. */
-MUST_USE bool controller_credentials_copy(const struct run_dir *dir, struct vipu_controller_config *config,
-                                          struct err *err);
+MUST_USE bool controller_credentials_copy(const struct run_dir *dir, const char *(*environment)(const char *),
+                                          struct vipu_controller_config *config, struct err *err);

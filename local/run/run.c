@@ -420,7 +420,8 @@ static bool start_controller(struct run *run, struct err *err)
         if (problems.count)
             return err_set(err, ERR_INVALID, "--controller: %s", problems.items[0]);
         for (size_t i = 0; i < run->controllers.count; i++)
-            if (!controller_credentials_copy(run->options->dir, &run->controllers.items[i], err))
+            if (!controller_credentials_copy(run->options->dir, run->options->environment,
+                                             &run->controllers.items[i], err))
                 return false;
         return true;
     }

@@ -13,9 +13,10 @@
 struct run_options {
     struct objects *objects; /* valid, with defaults */
     const struct run_dir *dir;
-    const char *controller; /* HOST:PORT; NULL: a simulated one */
-    uint32_t ipus;          /* of the simulated one */
-    uint32_t timeout_s;     /* 0: none */
+    const char *controller;                   /* HOST:PORT; NULL: a simulated one */
+    const char *(*environment)(const char *); /* of this process; NULL also for an empty variable */
+    uint32_t ipus;                            /* of the simulated one */
+    uint32_t timeout_s;                       /* 0: none */
     const char *work_dir;
     const struct strv *env;
     const struct sandbox *binds;
