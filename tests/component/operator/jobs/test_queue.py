@@ -43,11 +43,11 @@ def test_nothing_passes_the_head(world, vipu):
     first.wait("Completed")
     pod = head.run_pods(1)["head-worker-0"]
     head.wait("Running")
-    until(lambda: waits(small) and small.status["reason"] == "InsufficientIPUs", "the small one is the head now",
+    until(lambda: waits(small) and small.status["reason"] == "InsufficientIPUs"
+          and (f"{world.ns}/head (64 IPUs)" in small.status["lastMessage"]
+               or "64 IPUs just granted to jobs ahead in the queue" in small.status["lastMessage"]), "the small one is the head now",
           tell=world.tell)
-    reported = small.status["lastMessage"]
-    assert "0 of 64 IPUs free" in reported and not small.pods()
-    assert f"{world.ns}/head (64 IPUs)" in reported or "64 IPUs just granted to jobs ahead in the queue" in reported
+    assert "0 of 64 IPUs free" in small.status["lastMessage"] and not small.pods()
     world.kubelet.succeed(pod)
     head.wait("Completed")
     small.run_pods(1)
