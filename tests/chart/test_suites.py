@@ -89,6 +89,22 @@ def test_tests_are_named_as_the_command_line_takes_them(tmp_path, processes):
         "test_steady", "test_named[one word]", "test_named[two::words]", "test_broken", "TestGrouped::test_inner")}
 
 
+def test_what_belongs_together_runs_in_one_process(tmp_path):
+    """pytest-xdist 3.8 knows no groups with pytest 9.2."""
+    (tmp_path / "test_together.py").write_text("""
+import os, pathlib, pytest
+
+
+@pytest.mark.xdist_group("together")
+@pytest.mark.parametrize("number", range(8))
+def test_one_of_many(number):
+    pathlib.Path(f"process-{os.getpid()}").touch()
+""")
+    subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadgroup", "test_together.py"],
+                   cwd=tmp_path, check=True, capture_output=True, timeout=300)
+    assert len(list(tmp_path.glob("process-*"))) == 1
+
+
 SLOW, BROKEN = "tests/vipu/test_x.py::test_slow", "tests/component/test_x.py::test_broken"
 
 

@@ -74,7 +74,7 @@ class Workers:
         items.sort(key=lambda item: item.get_closest_marker("last") is not None)
         sharing = {item.path for item in items if _shares(item)}
         for item in items:
-            if item.path in sharing and not item.get_closest_marker("xdist_group"):
+            if item.path in sharing and not item.get_closest_marker("xdist_group") and not item.get_closest_marker("last"):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
     def pytest_runtest_logreport(self, report):
