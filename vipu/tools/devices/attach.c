@@ -88,27 +88,34 @@ static bool make_lock(const char *path)
     return made;
 }
 
-/* Open an existing file without O_CREAT: in a shared sticky folder the kernel rejects O_CREAT for another
- * user's file. */
-static int open_lock(const char *path, struct err *err)
+/* Without O_CREAT: in a shared sticky folder the kernel rejects it for another user's file. With O_NONBLOCK:
+ * a FIFO in the place of the file would wait for another program. */
+static int open_existing(const char *path, int access, struct err *err)
 {
-    AUTO(fd) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat file;
-    int opened;
 
-    if (fd < 0 && errno == ENOENT && make_lock(path))
-        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &file) != 0) {
+    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode))
+        return fd;
+    if (fd < 0) {
         err_errno(err, errno, "cannot open the device lock %s", path);
         return -1;
     }
-    if (!S_ISREG(file.st_mode)) {
-        err_set(err, ERR_IO, "the device lock %s is not a regular file", path);
-        return -1;
-    }
-    opened = fd;
-    fd = -1;
-    return opened;
+    (void)close(fd);
+    err_set(err, ERR_IO, "the device lock %s is not a regular file", path);
+    return -1;
+}
+
+static int open_lock(const char *path, struct err *err)
+{
+    int fd = open_existing(path, O_RDWR, err);
+
+    if (fd >= 0 || err->kind != ERR_NOT_FOUND)
+        return fd;
+    if (make_lock(path))
+        return open_existing(path, O_RDWR, err);
+    err_errno(err, errno, "cannot create the device lock %s", path);
+    return -1;
 }
 
 static struct flock lock_range_of(const struct device *device)
@@ -291,11 +298,11 @@ bool attach_holders(const char *folder, const char *partition, uint32_t gcd, uin
                     struct lock_records *ret, struct err *err)
 {
     AUTO(mem) char *path = lock_path(folder, partition, gcd);
-    AUTO(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    AUTO(fd) int fd = open_existing(path, O_RDONLY, err);
 
     *ret = (struct lock_records){0};
     if (fd < 0)
-        return errno == ENOENT || err_errno(err, errno, "cannot read the device lock %s", path);
+        return err->kind == ERR_NOT_FOUND; /* nobody has attached yet */
     for (uint32_t ipu = 0; ipu < ipu_count;) {
         struct lock_record holder;
 

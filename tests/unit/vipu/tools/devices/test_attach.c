@@ -248,6 +248,21 @@ TEST_F(locks, l, a_lock_file_is_never_a_link)
     CHECK_HAS(l->err.msg, "p1.gcd0.lock");
 }
 
+/* Any user may put one into the folder; it would wait for a writer. */
+TEST_F(locks, l, a_lock_file_is_never_a_fifo)
+{
+    AUTO(mem) char *path = mem_printf("%s/p1.gcd0.lock", l->folder);
+    struct attach_request request = request_for(l->folder, 0, 1);
+    struct lock_records holders;
+
+    CHECK(mkdir(l->folder, 0700) == 0 && mkfifo(path, 0666) == 0);
+    CHECK_ERR(attach(&request, &l->err) != NULL, l->err, ERR_IO);
+    CHECK_HAS(l->err.msg, "p1.gcd0.lock is not a regular file");
+    l->err = (struct err){0};
+    CHECK_ERR(attach_holders(l->folder, "p1", 0, 4, &holders, &l->err), l->err, ERR_IO);
+    CHECK_HAS(l->err.msg, "p1.gcd0.lock is not a regular file");
+}
+
 static const char *no_environment(const char *name)
 {
     (void)name;
