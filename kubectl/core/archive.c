@@ -1,5 +1,6 @@
 #include "kubectl/core/archive.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +26,26 @@ static void put_octal(unsigned char *field, int digits, uint64_t value)
     memcpy(field, text, (size_t)digits);
 }
 
+/* Parts of a name come from the API server: none leads out of the folder, or is hidden in it. */
+static void put_name(unsigned char *field, const char *name)
+{
+    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    bool is_start = true;
+
+    for (size_t i = 0; i < ARCHIVE_NAME_MAX && name[i]; i++) {
+        bool is_kept = strchr(harmless, name[i]) || (!is_start && (name[i] == '/' || name[i] == '.'));
+
+        field[i] = is_kept ? (unsigned char)name[i] : '_';
+        is_start = field[i] == '/';
+    }
+}
+
 void archive_header(const char *name, uint64_t size, int64_t time_s, unsigned char ret[ARCHIVE_BLOCK])
 {
     uint64_t sum = 0;
 
     memset(ret, 0, ARCHIVE_BLOCK);
-    memcpy(ret + NAME, name, strnlen(name, ARCHIVE_NAME_MAX));
+    put_name(ret + NAME, name);
     put_octal(ret + MODE, 7, 0600);
     put_octal(ret + UID, 7, 0);
     put_octal(ret + GID, 7, 0);

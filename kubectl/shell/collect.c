@@ -18,10 +18,11 @@
 #include "operator/kube/client/stream.h"
 
 #define FOLDER "ipu-operator-support/"
-#define OPERATOR_PODS "app.kubernetes.io/part-of=ipu-operator"
+#define OF_RELEASE "app.kubernetes.io/part-of=ipu-operator"
 #define LOG_MAX ((size_t)4 * 1024 * 1024) /* of one container: its last lines */
 #define LOG_LINES "5000"
-enum { LOGS_MAX = 100, NAMESPACES_MAX = 10 }; /* of the operator */
+/* Anybody may label pods as the operator's: these are limits of what they can add. */
+enum { NAMESPACES_MAX = 10, LOGS_MAX = 10 /* containers in a namespace */ };
 
 static const char ABOUT[] =
     "What kubectl ipu collect has read, for the support of the IPU operator.\n"
@@ -228,15 +229,17 @@ static void add_log(struct collection *collection, const cJSON *pod, const char 
     str_release(&log.text);
 }
 
-static void add_logs(struct collection *collection, const cJSON *pods)
+static void add_logs(struct collection *collection, const cJSON *pods, const char *ns)
 {
     unsigned logs = 0;
 
     JSON_EACH (pod, json_at(pods, "items")) {
+        if (!str_eq(json_str(pod, "metadata/namespace", ""), ns))
+            continue;
         JSON_EACH (status, json_at(pod, "status/containerStatuses")) {
             if (logs++ == LOGS_MAX) {
-                strv_pushf(&collection->problems,
-                           "logs of the operator: only those of %d containers are read", LOGS_MAX);
+                strv_pushf(&collection->problems, "%s/operator: logs of more than %d containers", ns,
+                           LOGS_MAX);
                 return;
             }
             add_log(collection, pod, json_str(status, "name", ""), false);
@@ -246,22 +249,40 @@ static void add_logs(struct collection *collection, const cJSON *pods)
     }
 }
 
-/* The pods of a release tell where it is installed. */
+static void add_namespace(struct strv *namespaces, const char *ns)
+{
+    if (*ns && namespaces->count < NAMESPACES_MAX && !strv_has(namespaces, ns))
+        strv_push(namespaces, ns);
+}
+
+/* Where the operator is installed: first the namespaces that its webhook configurations name, which only
+ * admins can write, then those with pods that look like it. */
+static void find_operator(struct strv *namespaces, const cJSON *webhooks, const cJSON *pods)
+{
+    JSON_EACH (configuration, json_at(webhooks, "items")) {
+        JSON_EACH (webhook, json_at(configuration, "webhooks"))
+            add_namespace(namespaces, json_str(webhook, "clientConfig/service/namespace", ""));
+    }
+    JSON_EACH (pod, json_at(pods, "items"))
+        add_namespace(namespaces, json_str(pod, "metadata/namespace", ""));
+}
+
 static void add_operator(struct collection *collection)
 {
-    static const struct part pods_part = {"operator-pods.json", &KUBE_PODS, OPERATOR_PODS, OF_CLUSTER};
+    static const struct part webhooks_part = {"webhooks.json", &KUBE_MUTATING_WEBHOOKS, OF_RELEASE,
+                                              OF_CLUSTER};
+    static const struct part pods_part = {"operator-pods.json", &KUBE_PODS, OF_RELEASE, OF_CLUSTER};
+    AUTO(json) cJSON *webhooks = list(collection, &webhooks_part, NULL);
     AUTO(json) cJSON *pods = list(collection, &pods_part, NULL);
+    struct strv *namespaces = &collection->operator_namespaces;
 
-    JSON_EACH (pod, json_at(pods, "items")) {
-        const char *ns = json_str(pod, "metadata/namespace", "");
-
-        if (collection->operator_namespaces.count < NAMESPACES_MAX &&
-            !strv_has(&collection->operator_namespaces, ns))
-            strv_push(&collection->operator_namespaces, ns);
-    }
-    add_logs(collection, pods);
-    if (pods && !collection->operator_namespaces.count)
+    find_operator(namespaces, webhooks, pods);
+    for (size_t i = 0; i < namespaces->count; i++)
+        add_logs(collection, pods, namespaces->items[i]);
+    if (pods && !cJSON_GetArraySize(json_at(pods, "items")))
         strv_push(&collection->problems, "logs of the operator: no pods of the operator found");
+    if (webhooks)
+        add_json(collection, webhooks_part.file, webhooks);
     if (pods)
         add_json(collection, pods_part.file, pods);
 }

@@ -8,10 +8,12 @@ import stat
 import tarfile
 from subprocess import PIPE
 
+import pytest
 from test_kubectl_verbs import make, make_pod, viewer
 
 SECRET = "correct-horse-battery"
 FOLDER = "ipu-operator-support/"
+LABELS = {"app.kubernetes.io/part-of": "ipu-operator"}
 
 
 def read(archive):
@@ -24,14 +26,33 @@ def names(objects):
     return [item["metadata"]["name"] for item in json.loads(objects)["items"]]
 
 
-def make_operator_pod(cluster, namespace):
+def make_operator_pod(namespace, containers=("operator",)):
     """A pod that looks like the operator's. Its node is gone, so that its log cannot be read."""
-    container = {"name": "operator", "image": "i", "env": [{"name": "TOKEN", "value": SECRET}], "args": [f"--token={SECRET}"]}
-    namespace.create({"apiVersion": "v1", "kind": "Pod",
-                      "metadata": {"name": "ipu-operator-0", "labels": {"app.kubernetes.io/part-of": "ipu-operator"}},
-                      "spec": {"nodeName": "gone", "containers": [container]}})
+    secrets = {"env": [{"name": "TOKEN", "value": SECRET}], "args": [f"--token={SECRET}"]}
+    namespace.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ipu-operator-0", "labels": LABELS},
+                      "spec": {"nodeName": "gone", "containers": [{"name": name, "image": "i"} | secrets for name in containers]}})
     namespace("patch", "pod", "ipu-operator-0", "--subresource=status", "--type=merge", "-p", json.dumps({"status": {"containerStatuses": [
-        {"name": "operator", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {}}]}}))
+        {"name": name, "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {}} for name in containers]}}))
+
+
+@pytest.fixture
+def other_namespace(cluster):
+    """One that is listed before the others."""
+    cluster("create", "namespace", "a-team")
+    yield cluster.within("a-team")
+    cluster("delete", "namespace", "a-team", "--wait=false")
+
+
+@pytest.fixture
+def webhook(cluster, namespace):
+    """What the chart installs for an operator in that namespace; it is asked about nothing."""
+    service = {"name": "ipu-operator-webhook-svc", "namespace": namespace.namespace, "path": "/"}
+    cluster.create({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+                    "metadata": {"name": "ipu-operator-admission", "labels": LABELS},
+                    "webhooks": [{"name": "mipujob.graphcore.ai", "clientConfig": {"service": service}, "rules": [],
+                                  "admissionReviewVersions": ["v1"], "sideEffects": "None"}]})
+    yield
+    cluster("delete", "mutatingwebhookconfiguration", "ipu-operator-admission")
 
 
 def test_an_admin_collects_all_that_helps_and_no_secret(cluster, namespace, ipu, tmp_path):
@@ -39,7 +60,7 @@ def test_an_admin_collects_all_that_helps_and_no_secret(cluster, namespace, ipu,
     make_pod(namespace, "digits", 0, {"phase": "Running"})
     namespace("annotate", "ipujob", "digits", f"example.com/note={SECRET}", "graphcore.ai/release=p-0")
     namespace("create", "secret", "generic", "s", f"--from-literal=password={SECRET}")
-    make_operator_pod(cluster, namespace)
+    make_operator_pod(namespace)
     archive = tmp_path / "a.tar.gz"
     done = ipu(cluster.kubeconfig, "collect", "--file", archive)
     assert (done.returncode, done.stdout) == (0, f"{archive}\n")
@@ -53,6 +74,21 @@ def test_an_admin_collects_all_that_helps_and_no_secret(cluster, namespace, ipu,
     assert '"graphcore.ai/release":\t"p-0"' in members["ipujobs.json"]
     problem = f"{namespace.namespace}/operator/ipu-operator-0-operator.log"
     assert problem in members["problems.txt"] and f"left out {problem}" in done.stderr
+
+
+def test_pods_that_look_like_the_operators_do_not_push_it_out(cluster, namespace, other_namespace, webhook, ipu, tmp_path):
+    """Anybody may label pods, also those in a namespace that is listed before the operator's."""
+    make_operator_pod(other_namespace, [f"c{n}" for n in range(12)])
+    make_operator_pod(namespace)
+    archive = tmp_path / "a.tar.gz"
+    assert ipu(cluster.kubeconfig, "collect", "--file", archive).returncode == 0
+    members = read(archive.read_bytes())
+    ours = (f"{namespace.namespace}/operator", "a-team/operator")  # pods of other tests are there for some time
+    tried = [line.split(": ")[0] for line in members["problems.txt"].splitlines() if line.startswith(ours)]
+    assert tried == [f"{namespace.namespace}/operator/ipu-operator-0-operator.log",
+                     *(f"a-team/operator/ipu-operator-0-c{n}.log" for n in range(10)), "a-team/operator"]
+    assert names(members["webhooks.json"]) == ["ipu-operator-admission"]
+    assert {"a-team/operator/leases.json", f"{namespace.namespace}/operator/leases.json"} <= members.keys()
 
 
 def test_a_viewer_collects_the_namespace(cluster, namespace, ipu, tmp_path):

@@ -36,6 +36,28 @@ TEST(a_longer_name_is_cut)
     CHECK_STR_EQ((const char *)header + 136, "00000000000");
 }
 
+/* The archive is unpacked elsewhere, also by programs that follow any path. */
+TEST(a_name_leads_nowhere_else)
+{
+    static const struct {
+        const char *name, *want;
+    } rows[] = {
+        {"support/team.a/operator/ipu-operator-0_x.log", "support/team.a/operator/ipu-operator-0_x.log"},
+        {"support/../leases.json", "support/_./leases.json"},
+        {"support/../../.ssh/keys", "support/_./_./_ssh/keys"},
+        {"/etc/passwd", "_etc/passwd"},
+        {"support//a/./b", "support/_a/_/b"},
+        {"support/a\\b\n\x1b:\xc3\xa4", "support/a_b_____"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        unsigned char header[ARCHIVE_BLOCK];
+
+        archive_header(row->name, 0, 0, header);
+        CHECK_STR_EQ((const char *)header, row->want);
+    }
+}
+
 TEST(files_are_padded_to_whole_blocks)
 {
     CHECK_INT_EQ(archive_padding(0), 0);
