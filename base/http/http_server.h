@@ -20,7 +20,8 @@ struct http_server_request_info {
     const char *query;         /* without '?'; "" if absent */
     const char *authorization; /* that header, a secret; "" if absent */
     const char *peer;          /* the client's address, without its port */
-    bool is_local;             /* from this machine's loopback address */
+    bool is_local;             /* from this machine's loopback address, and not by a web page */
+    bool is_from_page;         /* of a browser: it has an Origin, or a loopback address under another name */
     struct slice body;         /* empty for GET */
 };
 

@@ -1,5 +1,6 @@
 #include "base/http/http_server_request.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 enum {
     MAX_QUERY_BYTES = 4 * 1024,
+    MAX_HOST_BYTES = 300,
     WRITE_TIMEOUT_S = 20, /* for the complete response */
     HEAD_BYTES = 2048,
     SHORT_BYTES = 4 * 1024, /* a body that is sent with its head */
@@ -296,18 +298,50 @@ static bool is_loopback(const char *address)
            str_eq(address, "::1");
 }
 
+/* An address, or localhost: what no page on the network can have as its own name. */
+static bool is_literal_host(const char *host)
+{
+    struct in6_addr ignored;
+    size_t len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    AUTO(mem) char *name = mem_strndup(host, len);
+
+    if (*host == '[')
+        name[len - 1] = '\0';
+    return str_eq(name, "localhost") || inet_pton(AF_INET, name, &ignored) == 1 ||
+           (*host == '[' && inet_pton(AF_INET6, name + 1, &ignored) == 1);
+}
+
+/* A page can send requests to ports of its reader's machine, such as a forwarded one. They have an Origin if
+ * they could change something, or else the name of the page's server, which leads to the machine by DNS
+ * rebinding. */
+static bool is_from_page(struct lws *wsi, bool is_local)
+{
+    char host[MAX_HOST_BYTES] = "";
+    int len = lws_hdr_total_length(wsi, WSI_TOKEN_HOST);
+
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) > 0)
+        return true;
+    if (!is_local || len <= 0)
+        return false;
+    return lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) < 0 || !is_literal_host(host);
+}
+
 static void ask(struct http_server_request *request, const char *method)
 {
     char *authorization = read_authorization(request->wsi);
     char peer[64] = "unknown";
+    bool is_near, is_page;
 
     (void)lws_get_peer_simple(request->wsi, peer, sizeof peer);
+    is_near = is_loopback(peer);
+    is_page = is_from_page(request->wsi, is_near);
     const struct http_server_request_info view = {.method = method,
                                                   .path = request->path,
                                                   .query = str_text(&request->query),
                                                   .authorization = authorization,
                                                   .peer = peer,
-                                                  .is_local = is_loopback(peer),
+                                                  .is_local = is_near && !is_page,
+                                                  .is_from_page = is_page,
                                                   .body = str_slice(&request->body)};
 
     /* A handler may take its time; its own timeouts apply. */

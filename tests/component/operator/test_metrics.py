@@ -372,6 +372,25 @@ def each_once(pairs):
     return dict(pairs)
 
 
+def test_web_pages_read_no_jobs_and_change_nothing(world, vipu):
+    """A page that an admin reads can send requests to a forwarded port, or get a name that leads to it (DNS rebinding)."""
+    operator = world.start_operator(vipu.address)
+    until(lambda: operator.ask("/queue")[0] == 200, "it is the leader", tell=world.tell)
+
+    def statuses(headers):
+        for path, options in (("/queue", {}), ("/partitions", {}), ("/whatif", {"data": b'{"ipus": 1}'}),
+                              ("/loglevel", {"data": b"info", "method": "PUT"}), ("/healthz", {})):
+            try:
+                yield urllib.request.urlopen(urllib.request.Request(operator.page(path), headers=headers, **options), timeout=30).status
+            except urllib.error.HTTPError as error:
+                yield error.code
+
+    for headers in ({}, {"Host": "localhost:8081"}, {"Host": "[::1]:8081"}):
+        assert list(statuses(headers)) == [200] * 5
+    for headers in ({"Host": "evil.example.com:8081"}, {"Origin": "http://evil.example.com"}, {"Origin": "null"}):
+        assert list(statuses(headers)) == [403] * 4 + [200]
+
+
 def test_the_log_level_changes_at_run_time(world, vipu):
     operator = world.start_operator(vipu.address, "--log-format", "json")
     port = re.search(r'health_port":"(\d+)', operator.log_of_this_start())[1]

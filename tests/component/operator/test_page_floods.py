@@ -93,7 +93,7 @@ def test_a_flood_of_readers_of_a_long_list_costs_little(flooded):
     assert all(len(page["partitions"]) == PAGE_ITEMS and page["continue"] for page in pages)
     seen = {item["id"] for page in pages_of(flooded) for item in page}
     assert len(seen) == PARTITIONS, "each once, over all pages"
-    with flood(address_of(flooded), [b"GET /partitions HTTP/1.1\r\nHost: x\r\n\r\n" * 4] * CONNECTIONS) as sockets:
+    with flood(address_of(flooded), [b"GET /partitions HTTP/1.1\r\nHost: localhost\r\n\r\n" * 4] * CONNECTIONS) as sockets:
         assert flooded.health("/healthz") == 200
         until(lambda: is_prompt(lambda: get(flooded.page("/partitions?limit=3"))), "others are served", tell=flooded.tail)
         until(lambda: sum(map(is_open, sockets)) <= CONNECTIONS_PER_PEER, "one peer has few connections", tell=flooded.tail)

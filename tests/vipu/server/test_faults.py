@@ -28,6 +28,15 @@ def client(server, dial):
     return dial(server.target)
 
 
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example.com"}, {"Host": "evil.example.com:2112"}])
+def test_web_pages_change_no_faults(server, headers):
+    """Of a developer on the machine: the page's own address, or its name that leads to the machine (DNS rebinding)."""
+    status, text = put(server, {"stall": True}, headers=headers)
+    assert status == 403 and "web page" in text
+    assert shown(server)["stall"] is False
+    assert put(server, {}, headers={"Host": "localhost:2112"})[0] == 200
+
+
 def elapsed(call, *args, **kwargs):
     start = time.monotonic()
     call(*args, **kwargs)

@@ -14,10 +14,10 @@ def url(server):
     return f"http://127.0.0.1:{server.admin_port}/faults"
 
 
-def put(server, faults, method="PUT"):
+def put(server, faults, method="PUT", headers=()):
     """Faults as YAML text or as an object; returns the status and the answer."""
     body = faults if isinstance(faults, str) else json.dumps(faults)
-    request = urllib.request.Request(url(server), body.encode(), method=method)
+    request = urllib.request.Request(url(server), body.encode(), dict(headers), method=method)
     try:
         with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
             return answer.status, answer.read().decode()

@@ -98,7 +98,10 @@ static void replace(struct faults_admin *admin, struct http_server_request *requ
 void faults_admin_answer(void *ctx, struct http_server_request *request,
                          const struct http_server_request_info *view)
 {
-    if (str_eq(view->method, "PUT"))
+    if (str_eq(view->method, "PUT") && view->is_from_page)
+        http_server_replyf(request, 403,
+                           "a web page may not change the faults; use curl, with localhost or an address\n");
+    else if (str_eq(view->method, "PUT"))
         replace(ctx, request, view->body);
     else
         show(ctx, request);

@@ -35,6 +35,13 @@ static void on_echo(void *ctx, struct http_server_request *request,
                        view->body.len, view->body.len ? view->body.ptr : "");
 }
 
+static void on_origin(void *ctx, struct http_server_request *request,
+                      const struct http_server_request_info *view)
+{
+    (void)ctx;
+    http_server_replyf(request, 200, "%s", view->is_from_page ? "page" : view->is_local ? "local" : "remote");
+}
+
 static void on_later(void *ctx, struct http_server_request *request,
                      const struct http_server_request_info *view)
 {
@@ -98,6 +105,7 @@ static void on_short(void *ctx, struct http_server_request *request,
 }
 
 static const struct http_server_route routes[] = {
+    {.path = "/origin", .fn = on_origin},
     {.path = "/echo", .methods = "GET, HEAD, POST, PUT, PATCH, DELETE", .fn = on_echo, .max_body = BODY_MAX},
     {.path = "/post", .methods = "POST", .fn = on_echo, .max_body = BODY_MAX},
     {.path = "/store", .methods = "POST", .fn = on_echo, .max_body = 8 * 1000 * 1000},
@@ -282,6 +290,8 @@ TEST_F(bench, b, a_server_may_be_freed_with_requests)
     "\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"                \
     "Sec-WebSocket-Version: 13\r\n\r\n"
 
+#define FROM(headers) "GET /origin HTTP/1.0\r\n" headers "\r\n"
+
 /* One text, and what is in the answer and what is not. */
 static const struct raw_client {
     const char *says;
@@ -311,6 +321,16 @@ static const struct raw_client {
     {"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", {NULL}, " 200 "},
     {"\x16\x03\x01\x02\x01 this is no HTTP\r\n\r\n", {NULL}, " 200 "},
     {UPGRADE("websocket"), {NULL}, " 101 "},
+    /* Which requests are those of web pages. */
+    {FROM("Host: 127.0.0.1:80\r\n"), {"\r\n\r\nlocal"}, NULL},
+    {FROM("Host: localhost\r\n"), {"\r\n\r\nlocal"}, NULL},
+    {FROM("Host: [::1]:80\r\n"), {"\r\n\r\nlocal"}, NULL},
+    {FROM("Host: 10.1.2.3:80\r\n"), {"\r\n\r\nlocal"}, NULL},
+    {FROM(""), {"\r\n\r\nlocal"}, NULL},
+    {FROM("Host: evil.example.com:80\r\n"), {"\r\n\r\npage"}, NULL},
+    {FROM("Host: 127.0.0.1.example.com\r\n"), {"\r\n\r\npage"}, NULL},
+    {FROM("Host: localhost\r\nOrigin: http://localhost\r\n"), {"\r\n\r\npage"}, NULL},
+    {FROM("Host: localhost\r\nOrigin: null\r\n"), {"\r\n\r\npage"}, NULL},
     {UPGRADE("h2c"), {NULL}, " 101 "},
 };
 
