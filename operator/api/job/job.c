@@ -11,13 +11,13 @@
 #include "operator/api/job/validate.h"
 #include "operator/api/job/vendor.h"
 
-/* An absent one is an empty object. */
-static struct compressed_text *pack_json(const cJSON *node, uint64_t *ret_hash)
+/* An absent one is an empty object, and so is one that is too large, which validate_job reports. */
+static struct compressed_text *pack_json(const cJSON *node, size_t max, uint64_t *ret_hash)
 {
     AUTO(mem) char *text = node ? json_print(node) : mem_strdup("{}");
 
     *ret_hash = str_hash(text) | 1;
-    return compressed_text_new(slice_of(text));
+    return compressed_text_new(slice_of(strlen(text) > max ? "{}" : text));
 }
 
 uint64_t job_image(const cJSON *template)
@@ -34,9 +34,9 @@ static void read_templates(struct job *job, const cJSON *spec)
 
     job->image = job_image(workers);
     job->overrides_restart_policy = !str_eq(json_str(workers, "spec/restartPolicy", "Never"), "Never");
-    job->template_text = pack_json(workers, &job->revision);
+    job->template_text = pack_json(workers, JOB_TEMPLATE_MAX, &job->revision);
     if (job->spec.has_launcher)
-        job->launcher_text = pack_json(launcher, &job->launcher_revision);
+        job->launcher_text = pack_json(launcher, JOB_TEMPLATE_MAX, &job->launcher_revision);
 }
 
 static cJSON *unpack(const struct compressed_text *pack, struct err *err)
@@ -78,6 +78,14 @@ static char *read_operator(const cJSON *metadata, const char *path)
     return *ns ? mem_strndup(ns, strnlen(ns, LABEL_MAX + 1)) : NULL;
 }
 
+/* A part of one that is too long could name another partition at its end. */
+static char *read_release(const cJSON *metadata)
+{
+    const char *ids = json_str(metadata, "annotations/graphcore.ai~1release", "");
+
+    return *ids && strlen(ids) <= JOB_RELEASE_MAX ? mem_strdup(ids) : NULL;
+}
+
 struct job *job_parse(const cJSON *object)
 {
     const cJSON *metadata = json_at(object, "metadata");
@@ -103,8 +111,8 @@ struct job *job_parse(const cJSON *object)
         job->has_finalizer ? read_operator(metadata, "annotations/graphcore.ai~1operator") : NULL;
     job->first_operator_ns = read_operator(metadata, "annotations/graphcore.ai~1first-operator");
     job->is_vendors = vendor_owns(object);
-    job->release = mem_strdup(json_str(metadata, "annotations/graphcore.ai~1release", NULL));
-    job->status_text = pack_json(cJSON_IsObject(status) ? status : NULL, &unused);
+    job->release = read_release(metadata);
+    job->status_text = pack_json(cJSON_IsObject(status) ? status : NULL, SIZE_MAX, &unused);
     (void)snprintf(job->state, sizeof(job->state), "%s", json_str(status, "launcherStatus", ""));
     validate_job(object, &job->spec, &job->problems);
     if (!job->has_finalizer) /* what is accepted once goes on */

@@ -22,6 +22,9 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 #define JOB_INSTANCES_MAX 10000u
 #define JOB_PODS_MAX                                                                                         \
     32768u /* workers of all instances: each has a view in memory whenever the job is reconciled \ */
+/* Bytes that are kept in memory for each job. */
+#define JOB_TEMPLATE_MAX ((size_t)64 * 1024) /* as JSON */
+#define JOB_RELEASE_MAX ((size_t)64 * 1024)
 #define JOB_IPUS_PER_DOMAIN 64u
 #define JOB_IPUS_MAX (1u << 16)  /* of one instance */
 #define JOB_SLOTS_MAX (1u << 16) /* of one worker */
@@ -74,15 +77,16 @@ struct job {
     char *operator_ns;  /* with the finalizer: the namespace of the operator that has set it; NULL: unknown */
     char *first_operator_ns; /* the first that was written there; NULL: unknown */
     bool is_vendors;         /* started by the vendor's operator, and must be left alone */
-    char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL */
+    char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL,
+                      also if it is too long */
     struct job_spec spec;
     struct strv problems;                  /* the result of validate_job; empty for a valid spec */
     char *key;                             /* "namespace/name" */
     uint64_t revision;                     /* hash of the template; never 0 */
     uint64_t launcher_revision;            /* hash of spec.launcher; 0 without one */
     uint64_t image;                        /* of the template; see job_image */
-    struct compressed_text *template_text; /* spec.workers.template; {} when absent */
-    struct compressed_text *launcher_text; /* spec.launcher; NULL without one */
+    struct compressed_text *template_text; /* spec.workers.template; {} when absent or too large */
+    struct compressed_text *launcher_text; /* spec.launcher, likewise; NULL without one */
     bool overrides_restart_policy;         /* the template has its own restart policy, which is not Never */
     struct compressed_text *status_text;   /* status; {} if absent */
     char state[JOB_STATE_SIZE];            /* launcherStatus of the status, truncated; "" if absent */

@@ -118,6 +118,20 @@ static void check_template(const cJSON *job, const char *path, struct strv *prob
     template_types_check(job, path, problems);
 }
 
+/* Bytes of JSON as the operator keeps them. */
+static void check_size(const cJSON *job, const char *path, struct strv *problems)
+{
+    AUTO(mem) char *text = json_print(json_at(job, path));
+    size_t bytes = strlen(text);
+
+    if (bytes <= JOB_TEMPLATE_MAX)
+        return;
+    AUTO(mem)
+    char *what = mem_printf("has %zu KiB as JSON, limit %zu KiB; put large values into a ConfigMap",
+                            (bytes + 1023) / 1024, JOB_TEMPLATE_MAX / 1024);
+    field_forbidden(problems, path, what);
+}
+
 static void check_workers(const cJSON *job, struct strv *problems)
 {
     static const char *const needed[] = {"spec/workers", "spec/workers/template",
@@ -133,6 +147,7 @@ static void check_workers(const cJSON *job, struct strv *problems)
     }
     if (cJSON_IsArray(containers) && !containers->child)
         field_required(problems, needed[3]);
+    check_size(job, "spec/workers/template", problems);
     check_template(job, "spec/workers/template", problems);
 }
 
@@ -182,6 +197,7 @@ static void check_launcher(const cJSON *job, const struct job_spec *spec, struct
 {
     if (!spec->has_launcher || !cJSON_IsObject(json_at(job, "spec/launcher")))
         return;
+    check_size(job, "spec/launcher", problems);
     check_command(job, problems);
     template_types_check_env(job, "spec/launcher/env", problems);
     check_template(job, "spec/launcher/template", problems);

@@ -31,10 +31,11 @@ struct watch {
     bool is_reading_page;
     struct loop_timer timer; /* with a stream: silence; without: the next request */
     int64_t last_read_ms;
-    size_t item_bytes;      /* of the object that is being read */
-    struct err failure;     /* local error, while the stream that it ended is closing */
-    bool is_full;           /* that is the failure */
-    int64_t finish_wait_ms; /* >= 0: an event ended the stream, and this follows; -1: none did */
+    size_t item_bytes;             /* of the object that is being read */
+    size_t page_items, page_bytes; /* objects of this page so far */
+    struct err failure;            /* local error, while the stream that it ended is closing */
+    bool is_full;                  /* that is the failure */
+    int64_t finish_wait_ms;        /* >= 0: an event ended the stream, and this follows; -1: none did */
     bool has_reported_synced;
     int64_t trouble_since_ms; /* -1: healthy */
     struct watch_counters counters;
@@ -192,6 +193,8 @@ static bool on_item(void *ctx, struct slice text, struct err *err)
 
     (void)err; /* one item that cannot be read must not hide the others */
     watch->counters.items++;
+    watch->page_items++;
+    watch->page_bytes += text.len;
     if (item == NULL) {
         skip_unreadable(watch, &bad);
         return true;
@@ -246,6 +249,8 @@ static void on_page_end(struct watch *watch, struct err *err)
         return;
     }
     input.object = envelope;
+    input.items = watch->page_items;
+    input.bytes = watch->page_bytes;
     step(watch, &input, &out);
     send_later(watch, &out);
 }
@@ -325,6 +330,7 @@ static void send(struct loop_timer *timer)
     lines_init(&watch->lines, JSON_MAX_BYTES);
     list_reader_init(&watch->items, JSON_MAX_BYTES);
     watch->last_read_ms = loop_now_ms(watch->loop);
+    watch->page_items = watch->page_bytes = 0;
     watch->failure = (struct err){0};
     watch->finish_wait_ms = -1;
     watch->stream = stream_open(watch->kube, &(struct stream_request){

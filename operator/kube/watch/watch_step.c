@@ -28,7 +28,7 @@ static const struct backoff ABSENT = {.first_ms = 500, .max_ms = 10000};
 
 void watch_state_init(struct watch_state *state, const char *kind)
 {
-    *state = (struct watch_state){.kind = kind, .phase = WATCH_STREAM_LIST};
+    *state = (struct watch_state){.kind = kind, .phase = WATCH_STREAM_LIST, .page_limit = WATCH_PAGE_LIMIT};
 }
 
 void watch_state_release(struct watch_state *state)
@@ -302,6 +302,13 @@ static bool is_list_of(const cJSON *page, const char *kind)
     return strncmp(said, kind, length) == 0 && str_eq(said + length, "List");
 }
 
+static void set_page_limit(struct watch_state *state, size_t limit)
+{
+    state->page_limit = limit > WATCH_PAGE_LIMIT   ? WATCH_PAGE_LIMIT
+                        : limit < WATCH_PAGE_LEAST ? WATCH_PAGE_LEAST
+                                                   : (unsigned)limit;
+}
+
 /* The first page's version: a later one could hide changes to objects of the pages before it. */
 static void on_page(struct watch_state *state, const struct watch_input *input, struct watch_output *out)
 {
@@ -316,6 +323,8 @@ static void on_page(struct watch_state *state, const struct watch_input *input, 
         bad_page(state, input, "the list has no resource version", out);
         return;
     }
+    if (input->bytes > 0)
+        set_page_limit(state, input->items * WATCH_PAGE_BYTES / input->bytes);
     if (state->list_position == NULL)
         mem_set_str(&state->list_position, version);
     out->wait_ms = 0;
@@ -342,7 +351,11 @@ static void on_send(struct watch_state *state, const struct watch_input *input, 
 
 void watch_step(struct watch_state *state, const struct watch_input *input, struct watch_output *ret)
 {
+    bool has_failed = input->what == WATCH_INPUT_IDLE || input->what == WATCH_INPUT_CLOSED;
+
     *ret = (struct watch_output){.effect = WATCH_EFFECT_NONE, .wait_ms = -1};
+    if (has_failed && state->phase == WATCH_PAGES)
+        set_page_limit(state, state->page_limit / 2);
     switch (input->what) {
     case WATCH_INPUT_SEND:
         on_send(state, input, ret);
@@ -376,7 +389,7 @@ static void page_query(const struct watch_state *state, struct strv *query)
 {
     if (!state->needs_full_list) {
         strv_push(query, "limit");
-        strv_pushf(query, "%d", WATCH_PAGE_LIMIT);
+        strv_pushf(query, "%u", state->page_limit);
     }
     if (state->continue_token != NULL) {
         add(query, "continue", state->continue_token);

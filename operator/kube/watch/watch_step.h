@@ -13,7 +13,11 @@
 #include "base/core/str.h"
 #include "base/doc/json.h"
 
-#define WATCH_PAGE_LIMIT 500
+/* Objects of a page. After large ones, or a page that failed, fewer are asked for: an API server ends a
+ * request after a minute, and other clients of this process wait while a page is read. */
+#define WATCH_PAGE_LIMIT 500u
+#define WATCH_PAGE_LEAST 5u
+#define WATCH_PAGE_BYTES ((size_t)8 << 20)
 
 enum watch_phase {
     WATCH_STREAM_LIST, /* a watch that first sends what is there */
@@ -29,6 +33,7 @@ struct watch_state {
     char *continue_token; /* NULL: the first page is next */
     bool is_listed;       /* one complete list was read */
     bool is_stream_rejected;
+    unsigned page_limit;
     bool needs_full_list;    /* pages expired under us: the next list comes in one piece */
     bool is_renewed;         /* the credentials were read again for this 401 */
     bool was_silent;         /* a proxy may answer without the server */
@@ -55,6 +60,7 @@ enum watch_input_kind {
 struct watch_input {
     enum watch_input_kind what;
     const cJSON *object;
+    size_t items, bytes;    /* of WATCH_INPUT_PAGE: its objects */
     const struct err *err;  /* of WATCH_INPUT_CLOSED; code is the HTTP status */
     int64_t retry_after_ms; /* -1: none */
     int64_t now_ms;

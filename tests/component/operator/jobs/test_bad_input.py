@@ -10,6 +10,7 @@ from waiting import until
 from world import INVALID, container, pod_template
 
 RENEWALS = 3
+TEMPLATE_MAX = 64 * 1024
 FORBIDDEN = 403
 
 
@@ -122,17 +123,24 @@ def test_a_longer_name_is_rejected_by_the_api_server(world):
 
 def test_a_large_template_reaches_the_pod_as_it_is(world, vipu):
     world.start_operator(vipu.address)
-    main = container(env=[{"name": f"TEXT_{n}", "value": f"{n} żółw 龜 🐢 \\ \" \t\n" + "x" * 1000} for n in range(120)],
-                     args=["--", "$(TEXT_0)", "$$", "ü" * 20000])
+    main = container(env=[{"name": f"TEXT_{n}", "value": f"{n} żółw 龜 🐢 \\ \" \t\n" + "x" * 200} for n in range(120)],
+                     args=["--", "$(TEXT_0)", "$$", "ü" * 5000])
     template = pod_template(main, tolerations=[{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 2**63 - 1}])
-    template["metadata"] = {"annotations": {"example.com/note": "é\u2028" * 10000}}
-    assert len(json.dumps(template, ensure_ascii=False).encode()) > 200_000
+    template["metadata"] = {"annotations": {"example.com/note": "é\u2028" * 2000}}
+    assert 50_000 < len(json.dumps(template, ensure_ascii=False).encode()) < TEMPLATE_MAX
     job = world.job("large", workers={"template": template})
     pod = job.wait_pods(1)["large-worker-0"]
     made = pod["spec"]["containers"][0]
     assert made["env"][:120] == main["env"] and made["args"] == main["args"]
     assert pod["metadata"]["annotations"]["example.com/note"] == template["metadata"]["annotations"]["example.com/note"]
     assert pod["spec"]["tolerations"][0] == template["spec"]["tolerations"][0]
+
+
+def test_a_template_that_is_too_large_is_answered_in_the_status(world, creates):
+    job = world.job("large", workers={"template": pod_template(container(args=["x" * TEMPLATE_MAX]))})
+    reported = job.wait("Failed", "InvalidSpec")["lastMessage"]
+    assert "spec.workers.template: Forbidden: has 65 KiB as JSON, limit 64 KiB; put large values into a ConfigMap" in reported
+    assert job.pods() == {} and creates() == 0
 
 
 def test_more_ipus_than_any_controller_has(world, creates):

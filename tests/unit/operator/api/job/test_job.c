@@ -1,5 +1,7 @@
 #include "operator/api/job/job.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 
@@ -346,4 +348,54 @@ TEST(a_job_without_a_spec_is_a_job_with_problems)
 
     CHECK_INT_EQ(job->problems.count, 3);
     CHECK_PACK(job->template_text, "{}");
+}
+
+static char *filler_new(size_t bytes)
+{
+    char *text = mem_alloc(bytes + 1);
+
+    memset(text, 'x', bytes);
+    text[bytes] = '\0';
+    return text;
+}
+
+/* Users may store it where no webhook is asked; only their own job suffers from it. */
+TEST(what_is_too_large_is_not_kept)
+{
+    AUTO(mem) char *filler = filler_new(JOB_TEMPLATE_MAX);
+    AUTO(mem)
+    char *spec = mem_printf(ONE "\"ipusPerJobInstance\":4,\"launcher\":{\"command\":[\"%s\"]},"
+                                "\"workers\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\","
+                                "\"image\":\"%s\"}]}}}",
+                            filler, filler);
+    AUTO(job) struct job *job = parse(spec);
+    AUTO(job) struct job *small = parse(ONE "\"ipusPerJobInstance\":4," WORKERS);
+
+    CHECK_INT_EQ(job->problems.count, 2);
+    CHECK_PACK(job->template_text, "{}");
+    CHECK_PACK(job->launcher_text, "{}");
+    CHECK(job->revision != small->revision);
+}
+
+static struct job *parse_released(size_t bytes)
+{
+    AUTO(mem) char *ids = filler_new(bytes);
+    AUTO(mem)
+    char *text = mem_printf("{\"metadata\":{\"name\":\"a\",\"uid\":\"b\",\"annotations\":{"
+                            "\"graphcore.ai/release\":\"%s\"}}}",
+                            ids);
+    struct err err = {0};
+    AUTO(json) cJSON *object = json_parse(slice_of(text), &err);
+
+    CHECK_OK(object, err);
+    return job_parse(object);
+}
+
+TEST(a_list_of_ids_to_release_has_a_limit)
+{
+    AUTO(job) struct job *longest = parse_released(JOB_RELEASE_MAX);
+    AUTO(job) struct job *longer = parse_released(JOB_RELEASE_MAX + 1);
+
+    CHECK_INT_EQ(strlen(longest->release), JOB_RELEASE_MAX);
+    CHECK(!longer->release);
 }

@@ -358,6 +358,50 @@ TEST(a_job_without_a_spec_lacks_all_that_is_required)
                                                  "spec.workers: Required value", NULL});
 }
 
+/* ---- sizes ---- */
+
+#define LARGE_TEMPLATE(text) "{\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"" text "\"}]}}"
+#define LARGE_LAUNCHER(text) "{\"command\":[\"" text "\"]}"
+
+static char *filler_new(size_t bytes)
+{
+    char *text = mem_alloc(bytes + 1);
+
+    memset(text, 'x', bytes);
+    text[bytes] = '\0';
+    return text;
+}
+
+/* With so many bytes of JSON. */
+static void judge_sizes(size_t template_bytes, size_t launcher_bytes, struct strv *ret)
+{
+    AUTO(mem) char *image = filler_new(template_bytes - strlen(LARGE_TEMPLATE("")));
+    AUTO(mem) char *word = filler_new(launcher_bytes - strlen(LARGE_LAUNCHER("")));
+    AUTO(mem)
+    char *spec = mem_printf(
+        FOUR "\"workers\":{\"template\":" LARGE_TEMPLATE("%s") "},\"launcher\":" LARGE_LAUNCHER("%s"), image,
+        word);
+
+    judge("train", spec, ret);
+}
+
+/* They are kept in memory for as long as the job exists. */
+TEST(what_is_kept_of_a_job_has_a_limit)
+{
+    AUTO(strv) struct strv problems = {0};
+
+    judge_sizes(JOB_TEMPLATE_MAX, JOB_TEMPLATE_MAX, &problems);
+    check_lines(&problems, (const char *const[]){NULL});
+    judge_sizes(JOB_TEMPLATE_MAX + 1, (size_t)900 * 1024, &problems);
+    check_lines(
+        &problems,
+        (const char *const[]){"spec.workers.template: Forbidden: has 65 KiB as JSON, limit 64 KiB; put large "
+                              "values into a ConfigMap",
+                              "spec.launcher: Forbidden: has 900 KiB as JSON, limit 64 KiB; put large "
+                              "values into a ConfigMap",
+                              NULL});
+}
+
 /* ---- names ---- */
 
 TEST(names_work_up_to_63_characters)

@@ -322,7 +322,43 @@ TEST_F(world, w, a_broken_page_is_asked_again)
     sends(w);
     closed(w, ERR_IO, 56, -1);
     CHECK(w->out.wait_ms > 0);
-    check_query(w, "labelSelector=a=b&limit=500&continue=t1&");
+    check_query(w, "labelSelector=a=b&limit=250&continue=t1&");
+}
+
+static void sized_page(struct world *w, size_t items, size_t bytes)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *object = json_parse(slice_of(PAGE("20", "t")), &err);
+
+    sends(w);
+    feed(w, (struct watch_input){.what = WATCH_INPUT_PAGE, .object = object, .items = items, .bytes = bytes});
+}
+
+/* One namespace with large jobs must not hold up the list of all. */
+TEST_F(world, w, pages_of_large_objects_have_fewer_of_them)
+{
+    pages(w);
+    sized_page(w, 500, 500 << 10); /* 1 KiB each */
+    CHECK_INT_EQ(w->state.page_limit, 500);
+    sized_page(w, 500, (size_t)500 << 19); /* 512 KiB each */
+    CHECK_INT_EQ(w->state.page_limit, 16);
+    check_query(w, "labelSelector=a=b&limit=16&continue=t&");
+    sized_page(w, 16, (size_t)48 << 20); /* 3 MiB each */
+    CHECK_INT_EQ(w->state.page_limit, WATCH_PAGE_LEAST);
+    sized_page(w, 5, 5 << 10);
+    CHECK_INT_EQ(w->state.page_limit, 500);
+}
+
+TEST_F(world, w, pages_that_fail_have_fewer_objects_each_time)
+{
+    pages(w);
+    closed(w, ERR_TIMEOUT, 28, -1);
+    CHECK_INT_EQ(w->state.page_limit, 250);
+    feed(w, (struct watch_input){.what = WATCH_INPUT_IDLE});
+    CHECK_INT_EQ(w->state.page_limit, 125);
+    for (int i = 0; i < 9; i++)
+        closed(w, ERR_IO, 56, -1);
+    CHECK_INT_EQ(w->state.page_limit, WATCH_PAGE_LEAST);
 }
 
 TEST(pages_that_are_no_lists_complete_nothing)
