@@ -202,6 +202,17 @@ static void read_lingering(struct pod *pod, const cJSON *spec, const cJSON *stat
     }
 }
 
+/* The kubelet ends a container whose probe fails as it ends any other; only its events tell the difference.
+ */
+static bool has_liveness_probe(const cJSON *spec, const char *name)
+{
+    JSON_EACH (container, json_at(spec, "containers")) {
+        if (str_eq(json_str(container, "name", NULL), name))
+            return json_at(container, "livenessProbe") != NULL;
+    }
+    return false;
+}
+
 static const cJSON *find_condition(const cJSON *status, const char *type)
 {
     JSON_EACH (condition, json_at(status, "conditions")) {
@@ -312,6 +323,7 @@ static bool has_ended_before(const struct pod *pod, int64_t at_s)
 {
     return pod_is_terminal(pod) && pod->finished_s && pod->finished_s < at_s;
 }
+    pod->has_liveness_probe = pod->failed_container && has_liveness_probe(spec, pod->failed_container);
 
 /* deletionTimestamp is the end of the grace period. A pod that had ended is removed at once and is not
  * stopped, so one that is seen both deleting or stopped and ended had nearly always been running. */

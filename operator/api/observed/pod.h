@@ -34,9 +34,11 @@ struct pod {
     bool stopped_while_running; /* it was deleted or stopped before it ended: its exit status says nothing
                                    about its program */
     bool ready;
-    bool sandbox_not_ready;      /* its node reports that its volumes or its network are not available */
-    bool has_started;            /* a container of it has started: its volumes are available */
-    bool has_log;                /* a container of its template has started */
+    bool node_not_ready;     /* it runs, but the node controller has marked it: its node does not report */
+    bool has_liveness_probe; /* the container that failed first has one */
+    bool sandbox_not_ready;  /* its node reports that its volumes or its network are not available */
+    bool has_started;        /* a container of it has started: its volumes are available */
+    bool has_log;            /* a container of its template has started */
     bool started_all_terminated; /* every container that started has state.terminated */
     bool main_done; /* the first container, and every other that is not a sidecar, has terminated */
     /* Unix seconds; 0: not yet */

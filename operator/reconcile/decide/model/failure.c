@@ -160,6 +160,14 @@ static char *missing_program_sentence(const struct missing_program *missing, con
                       (int)missing->host.len, missing->host.ptr, container, pod, exit_code);
 }
 
+/* What a kubelet sends when the probe fails. Of a pod that was deleted or stopped, no failure is reported. */
+static bool may_be_of_probe(const struct pod *pod)
+{
+    int signal = pod_exit_signal(pod);
+
+    return pod->has_liveness_probe && (signal == SIGTERM || signal == SIGKILL);
+}
+
 static char *container_sentence(const struct pod *pod)
 {
     AUTO(mem) char *how = pod_exit_describe(pod);
@@ -170,7 +178,8 @@ static char *container_sentence(const struct pod *pod)
         return rank_sentence(pod, &rank);
     if (log_tail_missing_program(pod->message, &missing))
         return missing_program_sentence(&missing, pod->failed_container, pod->name, pod->exit_code);
-    return mem_printf("Container %s of pod %s %s", pod->failed_container, pod->name, how);
+    return mem_printf("Container %s of pod %s %s%s", pod->failed_container, pod->name, how,
+                      may_be_of_probe(pod) ? ", as when its liveness probe fails" : "");
 }
 
 char *failure_sentence(const struct failure *failure)

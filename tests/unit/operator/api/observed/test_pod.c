@@ -108,6 +108,24 @@ TEST(a_node_reports_that_it_has_not_prepared_a_pod)
     }
 }
 
+TEST(of_a_failed_container_it_is_known_whether_it_has_a_liveness_probe)
+{
+    static const struct {
+        const char *probe;
+        bool has_probe;
+    } rows[] = {{"livenessProbe", true}, {"startupProbe", false}};
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = mem_printf("{" METADATA "},\"spec\":{\"containers\":[{\"name\":\"main\",\"%s\":{}}]},"
+                                "\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[%s]}}",
+                                row->probe, STATE("main", ENDED("143", "00:02")));
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK_INT_EQ(pod->has_liveness_probe, row->has_probe);
+    }
+}
+
 TEST(a_pod_reports_when_each_step_was_done)
 {
     AUTO(pod)

@@ -125,6 +125,30 @@ TEST(a_sentence_names_pod_container_and_code)
     check_sentence(&taken, "Pod train-worker-1 was evicted from its node");
 }
 
+TEST(a_signal_to_a_container_with_a_probe_may_be_its_kubelets)
+{
+    static const struct {
+        int code;
+        bool has_probe;
+        const char *sentence;
+    } rows[] = {
+        {143, true, "was killed by SIGTERM (exit code 143), as when its liveness probe fails"},
+        {137, true, "was killed by SIGKILL (exit code 137), as when its liveness probe fails"},
+        {143, false, "was killed by SIGTERM (exit code 143)"},
+        {139, true, "was killed by SIGSEGV (exit code 139)"},
+        {1, true, "exited with code 1"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *sentence = mem_printf("Container main of pod train-worker-1 %s", row->sentence);
+        struct pod pod = broken_pod(row->code);
+        struct failure failure = failure_of_pod(&pod);
+
+        pod.has_liveness_probe = row->has_probe;
+        check_sentence(&failure, sentence);
+    }
+}
+
 /* mpirun's exit status is that of the rank, which may have run elsewhere. */
 TEST(a_sentence_names_the_rank_that_mpirun_blames)
 {
