@@ -32,7 +32,8 @@ const struct reason reasons[] = {
 
     /* the API server rejects the pods */
     {"QuotaExceeded", REASON_WARNING, "The pods exceed a ResourceQuota of the namespace",
-     "Free some of the quota or have it raised; the operator retries automatically"},
+     "Free some of the quota or have it raised until all pods of an instance fit; the operator retries "
+     "automatically"},
     {"PodSecurityViolation", REASON_WARNING, "The pods violate the namespace's pod security standard",
      "Change the template as the message says, or relax the namespace's label"},
     {"PodsForbidden", REASON_WARNING,
@@ -77,15 +78,17 @@ const struct reason reasons[] = {
 
     /* pods that do not start */
     {"ImagePullFailed", REASON_WARNING, "An image cannot be pulled",
-     "Correct the image's name, its tag or the pull secret"},
+     "Correct the image's name, its tag or the pull secret; if the registry was not reached, check the "
+     "node's network"},
     {"ContainerCannotStart", REASON_WARNING, "A container cannot be created or started",
      "Look for a missing ConfigMap, Secret, key or program in the message"},
     {"PodSandboxNotReady", REASON_WARNING,
      "The pod's node could not prepare its volumes and network within a minute",
-     "Look for a missing Secret, ConfigMap or claim among those that the message names; kubectl describe pod "
-     "shows what the node reports"},
+     "Look for a missing Secret, ConfigMap or claim among those that the message names; the events of "
+     "the pod say which"},
     {"Unschedulable", REASON_WARNING, "No node has enough free resources for a pod, or none may run it",
-     "Lower the pod's requests, or change its nodeSelector or tolerations"},
+     "If the message names a claim, create it or correct its name; else lower the pod's requests, or change "
+     "its nodeSelector or tolerations"},
     {"HostPortConflict", REASON_WARNING,
      "A port of the node that a pod declares as hostPort is in use on a node",
      "Wait for the pod that has the port, delete it, or set hostNetwork: false in the template"},

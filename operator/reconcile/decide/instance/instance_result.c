@@ -48,9 +48,16 @@ bool instance_was_rejected(const struct job_view *view)
 void instance_set_rejected(const struct job_view *view, const struct instance_view *inst,
                            enum instance_phase phase, struct plan *plan, struct instance_result *ret)
 {
+    uint32_t pods = job_pods_per_instance(&view->job->spec);
+    /* What is used of the quota was its own pods, which nobody sees any more. */
+    AUTO(mem)
+    char *needs = pods > 1 && str_eq(view->create_reason, "QuotaExceeded")
+                      ? mem_printf("; an instance needs %u pods at the same time", pods)
+                      : mem_strdup("");
+
     instance_set_result(ret, phase, view->create_reason,
-                        "Instance %u could not start; IPUs released until the next try: %s", inst->index,
-                        view->create_text);
+                        "Instance %u could not start; IPUs released until the next try: %s%s", inst->index,
+                        view->create_text, needs);
     ret->is_stuck = true;
     if (!plan_is_due(plan, view->now_ms, view->create_rejected_ms + REPORT_AFTER_MS))
         ret->is_unanswered = true;

@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/reconcile/decide/instance/instance_result.h"
 
 #define QUOTA "exceeded quota: team"
 #define REPORTED_AFTER_MS 1000 /* what is over at once is not told */
@@ -55,6 +56,23 @@ TEST(an_instance_that_cannot_be_whole_holds_no_ipus)
     CHECK_INT_EQ(world_number(w, "restartCount"), 0);
     end_all(w, 0);
     check_completed(w);
+}
+
+TEST(an_instance_that_exceeds_a_quota_says_how_many_pods_it_needs)
+{
+    struct job job = {.spec = {.workers_per_instance = 3, .has_launcher = true}};
+    const struct job_view view = {.job = &job, .create_reason = "QuotaExceeded", .create_text = QUOTA};
+    struct instance_result result = {0};
+    struct plan plan = {0};
+
+    instance_set_rejected(&view, &(struct instance_view){0}, INSTANCE_WAITING, &plan, &result);
+    CHECK_HAS(result.text, QUOTA "; an instance needs 4 pods at the same time");
+    job.spec = (struct job_spec){.workers_per_instance = 1};
+    instance_set_rejected(&view, &(struct instance_view){0}, INSTANCE_WAITING, &plan, &result);
+    CHECK_HAS(result.text, ": " QUOTA);
+    CHECK(!strstr(result.text, "needs"));
+    mem_free(result.text);
+    plan_release(&plan);
 }
 
 TEST(each_try_that_fails_leaves_nothing)
