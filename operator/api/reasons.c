@@ -99,6 +99,11 @@ const struct reason reasons[] = {
 
     /* running, stopping, restarting */
     {"Running", REASON_PROGRESS, "All instances are running", NULL},
+    {"PodsNotReady", REASON_WAITING,
+     "All pods run, and a container of some does not pass its readiness or startup probe",
+     "Compare the probe with what the program serves; the events of the pod say what the kubelet got"},
+    {"NodeNotReady", REASON_WARNING, "All pods run, as far as is known; the node of some does not report",
+     "Check the node: kubectl get nodes; if it stays away, the cluster evicts its pods"},
     {"Finishing", REASON_PROGRESS, "The program has ended; another process of its pods has not",
      "If this persists, look for a sidecar that does not end"},
     {"Restarting", REASON_PROGRESS, "An instance is being restarted, as restartPolicy requires",
@@ -176,7 +181,7 @@ const struct reason reasons[] = {
      "effect",
      "Delete and create the job again to rerun it"},
     {"PartitionsActive", REASON_INFO, "PartitionsReady: every instance has its partition", NULL},
-    {"PodsRunning", REASON_INFO, "PodsReady: all pods are running", NULL},
+    {"PodsRunning", REASON_INFO, "PodsReady: all pods are running and ready", NULL},
     {"InstancesRunning", REASON_INFO, "Running: at least one instance is running", NULL},
     {"JobFinished", REASON_INFO, "A condition of a running job is false, because the job has finished", NULL},
     {"NotCompleted", REASON_INFO, "Completed is false", NULL},
@@ -189,13 +194,14 @@ const size_t reason_count = COUNT_OF(reasons);
 
 const struct condition_row condition_rows[] = {
     {"PartitionsReady", "Every instance has its partition, and it is active"},
-    {"PodsReady", "Every pod of every unfinished instance is running"},
+    {"PodsReady", "Every pod of every unfinished instance is running and ready"},
     {"Running", "At least one instance is running"},
     {"Suspended", "The job is suspended and starts no pods"},
     {"Completed", "The job completed successfully"},
     {"Failed", "The job failed"},
     {"Finished", "The job completed or failed; the reason says which"},
-    {"Ready", "Every unfinished instance runs, or the job is completed, suspended or scaled to zero"},
+    {"Ready",
+     "Every unfinished instance runs with ready pods, or the job is completed, suspended or scaled to zero"},
     {"Reconciling", "The job waits or starts; absent otherwise"},
     {"Stalled", "The job failed, or cannot start until it is changed; absent otherwise"},
 };

@@ -273,6 +273,26 @@ static bool sandbox_not_ready(const cJSON *status)
     return str_eq(json_str(find_condition(status, "PodReadyToStartContainers"), "status", ""), "False");
 }
 
+/* A container that has ended makes a pod unready, too, and is reported as such. Of a node that does not
+ * report, the condition Ready alone is changed (kubernetes/kubernetes, pkg/controller/util/node,
+ * MarkPodsNotReady). */
+static void read_readiness(struct pod *pod, const cJSON *spec, const cJSON *status)
+{
+    pod->ready = is_true_since(status, "Ready", &pod->ready_s);
+    if (pod->phase != POD_RUNNING || pod->ready || !find_condition(status, "Ready") ||
+        pod->sidecar_still_running)
+        return;
+    pod->node_not_ready = pod->node &&
+                          str_eq(json_str(find_condition(status, "ContainersReady"), "status", ""), "True") &&
+                          !json_at(spec, "readinessGates");
+    JSON_EACH (container, json_at(status, "containerStatuses")) {
+        if (json_at(container, "state/running") && !json_bool(container, "ready", true)) {
+            mem_set_str(&pod->unready_container, json_str(container, "name", ""));
+            return;
+        }
+    }
+}
+
 /* A deadline of one second that the operator has set; a user may have written either of the two. */
 static void read_stop(struct pod *pod, const cJSON *metadata, const cJSON *spec)
 {
@@ -303,13 +323,14 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
     if (is_of_stop && pod->phase == POD_FAILED && pod->main_done && !pod->failed_container)
         pod->phase = POD_SUCCEEDED;
     read_lingering(pod, spec, containers);
+    pod->has_liveness_probe = pod->failed_container && has_liveness_probe(spec, pod->failed_container);
     if (pod->oom_killed && !pod->reason)
         mem_set_str(&pod->reason, "OOMKilled");
     if (is_garbage(status) && !pod->main_done)
         pod->phase = POD_UNKNOWN;
     pod->begun_s = first_start(containers);
     (void)is_true_since(status, "PodScheduled", &pod->scheduled_s);
-    pod->ready = is_true_since(status, "Ready", &pod->ready_s);
+    read_readiness(pod, spec, status);
     pod->sandbox_not_ready = sandbox_not_ready(status);
     if (pod->phase == POD_PENDING && !pod->reason)
         read_scheduling(pod, status);
@@ -323,7 +344,6 @@ static bool has_ended_before(const struct pod *pod, int64_t at_s)
 {
     return pod_is_terminal(pod) && pod->finished_s && pod->finished_s < at_s;
 }
-    pod->has_liveness_probe = pod->failed_container && has_liveness_probe(spec, pod->failed_container);
 
 /* deletionTimestamp is the end of the grace period. A pod that had ended is removed at once and is not
  * stopped, so one that is seen both deleting or stopped and ended had nearly always been running. */
@@ -349,14 +369,23 @@ static void read_end(struct pod *pod, const cJSON *metadata)
 /* ---- one block ---- */
 
 static const size_t TEXTS[] = {
-    offsetof(struct pod, ns),      offsetof(struct pod, name),
-    offsetof(struct pod, uid),     offsetof(struct pod, resource_version),
-    offsetof(struct pod, job_uid), offsetof(struct pod, job_name),
-    offsetof(struct pod, job_key), offsetof(struct pod, partition),
-    offsetof(struct pod, node),    offsetof(struct pod, ip),
-    offsetof(struct pod, reason),  offsetof(struct pod, failed_container),
-    offsetof(struct pod, message), offsetof(struct pod, failed_reason),
-    offsetof(struct pod, host),    offsetof(struct pod, sidecar_still_running),
+    offsetof(struct pod, ns),
+    offsetof(struct pod, name),
+    offsetof(struct pod, uid),
+    offsetof(struct pod, resource_version),
+    offsetof(struct pod, job_uid),
+    offsetof(struct pod, job_name),
+    offsetof(struct pod, job_key),
+    offsetof(struct pod, partition),
+    offsetof(struct pod, node),
+    offsetof(struct pod, ip),
+    offsetof(struct pod, reason),
+    offsetof(struct pod, failed_container),
+    offsetof(struct pod, message),
+    offsetof(struct pod, failed_reason),
+    offsetof(struct pod, host),
+    offsetof(struct pod, sidecar_still_running),
+    offsetof(struct pod, unready_container),
 };
 
 static char **text_of(struct pod *pod, size_t i)
@@ -437,6 +466,16 @@ void pod_free(struct pod *pod)
 bool pod_is_terminal(const struct pod *pod)
 {
     return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+char *pod_describe_unready(const struct pod *pod)
+{
+    if (pod->node_not_ready)
+        return mem_printf("node %s is not ready", pod->node);
+    if (pod->unready_container)
+        return mem_printf("container %s runs, but does not pass its readiness or startup probe",
+                          pod->unready_container);
+    return NULL;
 }
 
 bool pod_is_ending(const struct pod *pod)

@@ -57,6 +57,7 @@ struct pod {
     bool oom_killed;
     char *sidecar_still_running; /* a container, not a sidecar, that still runs although the first has ended;
                                     or NULL */
+    char *unready_container;     /* runs and does not pass its probe although the pod runs, or NULL */
     char *failed_container;      /* its name, or NULL */
     char *failed_reason;         /* Kubernetes' reason for its end, such as Error or OOMKilled; or NULL */
     const char *trouble;         /* of reasons.h: why it waits, or why it failed; NULL: no problem */
@@ -79,6 +80,8 @@ static inline void pod_auto(struct pod **pod)
 }
 
 bool pod_is_terminal(const struct pod *pod);
+/* Why a pod that runs is not ready, without period; NULL: it is, or does not run. Caller frees. */
+char *pod_describe_unready(const struct pod *pod);
 /* Is it deleted or stopped, although its processes may still run? */
 bool pod_is_ending(const struct pod *pod);
 

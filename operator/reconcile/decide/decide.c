@@ -117,6 +117,9 @@ static enum instance_phase decide_instance(const struct job_view *view, const st
             v->restarts = inst->record->restarts;
     }
     add_result(view, inst, &result, v);
+    v->unready += result.unready;
+    if (!v->unready_pod)
+        v->unready_pod = result.unready_pod;
     if (!result.has_partition && result.phase != INSTANCE_DONE)
         v->all_partitions = false;
     tally_add(tally, &result);
@@ -299,6 +302,19 @@ static char *report_progress(const struct job_view *view, const struct tally *ta
     return str_take(&out);
 }
 
+/* All of them run, so the job does. */
+static void report_unready(const struct job_view *view, const char *progress, struct job_verdict *v)
+{
+    AUTO(mem) char *why = pod_describe_unready(v->unready_pod);
+    AUTO(mem)
+    char *what = v->unready == 1 ? mem_printf("Pod %s is not ready: %s", v->unready_pod->name, why)
+                                 : mem_printf("%u pods are not ready, such as %s: %s", v->unready,
+                                              v->unready_pod->name, why);
+
+    v->reason = v->unready_pod->node_not_ready ? "NodeNotReady" : "PodsNotReady";
+    v->message = view->instance_count == 1 ? TAKE(what) : mem_printf("%s; %s", progress, what);
+}
+
 static void set_verdict(const struct job_view *view, const cJSON *status, const struct tally *tally,
                         struct job_verdict *v)
 {
@@ -324,6 +340,9 @@ static void set_verdict(const struct job_view *view, const cJSON *status, const 
                                                : mem_printf("%s; %s", progress, reported->text);
         if (v->running && v->state != JOB_RESTARTING)
             v->state = JOB_RUNNING;
+    } else if (v->unready) {
+        v->state = JOB_RUNNING;
+        report_unready(view, progress, v);
     } else {
         v->all_pods = true;
         v->state = JOB_RUNNING;

@@ -15,6 +15,8 @@ static void count_into_result(const struct pod_summary *pods, struct instance_re
     ret->active = pods->running;
     ret->succeeded = pods->succeeded;
     ret->failed = pods->failed;
+    ret->unready = pods->unready;
+    ret->unready_pod = pods->unready_pod;
     ret->failure = pods->failure;
 }
 

@@ -28,6 +28,8 @@ struct instance_result {
     bool has_partition;            /* active */
     bool has_unresponsive_controller;   /* it has been silent for long; the instance does not need it now */
     uint32_t active, succeeded, failed; /* pods */
+    uint32_t unready;                   /* pods that run and are not ready */
+    const struct pod *unready_pod;      /* one of them; borrowed, or NULL */
     struct failure failure;             /* the first, for status; reason NULL: none */
     bool is_unanswered;                 /* a request is in flight that is answered within milliseconds */
     bool is_step;                       /* STARTING: a transient step that need not be reported yet */

@@ -30,8 +30,10 @@ struct job_verdict {
     uint32_t with_partition;
     bool has_unresponsive_controller; /* the controller of a running instance has been silent for long */
     bool all_partitions;
-    bool all_pods;                      /* every instance that has not finished runs */
+    bool all_pods; /* every instance that has not finished runs, and its pods are ready */
     uint32_t active, succeeded, failed; /* pods */
+    uint32_t unready;                   /* pods that run and are not ready */
+    const struct pod *unready_pod;      /* the first of them; borrowed, or NULL */
     uint32_t restarts;
     struct indexset done, broken; /* instances that succeeded, that failed finally */
     bool has_started;             /* some instance has its IPUs */

@@ -18,6 +18,7 @@ struct hold hold_of_worker(const struct record *record, const struct worker_view
         .pod = worker->pod_name,
         .node = worker->node,
         .since_ms = worker->since_ms,
+        .node_not_ready = worker->pod && worker->pod->node_not_ready,
         .grace_ends_s = worker->pod && worker->pod->deleting ? worker->pod->termination_deadline_s : 0,
     };
 }
@@ -48,9 +49,10 @@ static char *describe(const struct job_view *view, const struct hold *hold, int6
     char until[TIMEFMT_RFC3339_SIZE];
 
     timefmt_rfc3339((until_ms + view->unix_offset_ms + 500) / 1000, until);
-    return mem_printf("holding partition %s until %s: processes of %s%s on node %s may still be running",
+    return mem_printf("holding partition %s until %s: processes of %s%s on node %s%s may still be running",
                       hold->partition, until, hold->pod ? "pod " : "",
-                      hold->pod ? hold->pod : "an unknown pod", hold->node ? hold->node : "unknown");
+                      hold->pod ? hold->pod : "an unknown pod", hold->node ? hold->node : "unknown",
+                      hold->node_not_ready ? ", which is not ready," : "");
 }
 
 bool hold_is_over(const struct job_view *view, const struct partition_view *partition,

@@ -11,8 +11,9 @@
 struct hold {
     const char *partition;
     const char *pod, *node; /* NULL: unknown */
-    int64_t since_ms;       /* it is gone, or being deleted */
-    int64_t grace_ends_s;   /* being deleted: the end of its grace period; 0: it is gone */
+    bool node_not_ready;
+    int64_t since_ms;     /* it is gone, or being deleted */
+    int64_t grace_ends_s; /* being deleted: the end of its grace period; 0: it is gone */
 };
 
 struct hold hold_of_worker(const struct record *record, const struct worker_view *worker);

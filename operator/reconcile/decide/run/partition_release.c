@@ -282,6 +282,26 @@ static bool may_have_started_unseen(const struct job_view *view, const struct in
     return false;
 }
 
+/* Of a pod that is waited for, where no kubelet reports its end; else NULL. */
+static const char *unready_node(const struct job_view *view, const struct instance_view *inst)
+{
+    for (uint32_t i = 0; i < job_pods_per_instance(&view->job->spec); i++) {
+        const struct worker_view *worker = &inst->workers[i];
+
+        if (worker->state == WORKER_PRESENT && worker->pod->node_not_ready && !worker->node_fenced)
+            return worker->node;
+    }
+    return NULL;
+}
+
+static char *describe_waiting(const struct job_view *view, const struct instance_view *inst)
+{
+    const char *node = unready_node(view, inst);
+
+    return mem_printf("waiting for pods of instance %u to terminate%s%s%s", inst->index,
+                      node ? "; node " : "", node ? node : "", node ? " is not ready" : "");
+}
+
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,
                     enum release release, struct plan *plan)
 {
@@ -294,7 +314,7 @@ char *instance_stop(const struct job_view *view, const struct instance_view *ins
     if (!inst->record)
         return NULL;
     if (!tomb.all_stopped)
-        return mem_printf("waiting for pods of instance %u to terminate", inst->index);
+        return describe_waiting(view, inst);
     tomb.may_have_started_unseen = may_have_started_unseen(view, inst);
     return tombstone_decide(view, &tomb, release, plan);
 }

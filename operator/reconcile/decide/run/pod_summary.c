@@ -147,9 +147,16 @@ static bool is_unbegun(const struct pod *pod)
     return pod->node && pod->phase == POD_PENDING && !pod->has_started && !pod->trouble && !pod->deleting;
 }
 
+static bool is_unready(const struct pod *pod)
+{
+    return (pod->node_not_ready || pod->unready_container) && !pod_is_ending(pod);
+}
+
 static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
 {
     pods->begun += pod->begun_s || pod->phase != POD_PENDING;
+    if (is_unready(pod) && pods->unready++ == 0)
+        pods->unready_pod = pod;
     if (!is_unbegun(pod))
         return;
     pods->not_started++;

@@ -20,6 +20,8 @@ struct pod_summary {
     uint32_t with_ended_main; /* running workers whose first container has ended */
     const struct pod *with_running_sidecar; /* one of them */
     uint32_t ready;                         /* workers that the launcher can reach */
+    uint32_t unready;                       /* that run and are not ready, with the launcher... */
+    const struct pod *unready_pod;          /* ...the first of them */
     uint32_t begun;                         /* whose containers have started, other than init containers */
     uint32_t not_started;                   /* being prepared by their node, without a reported problem */
     const struct pod *launcher, *launcher_done;

@@ -70,7 +70,7 @@ void conditions_put(cJSON *status, const cJSON *before, const struct job_verdict
     const struct condition rows[] = {
         partitions_ready(v, why, text),
         {"PodsReady", running ? YES : NO, running ? "PodsRunning" : why,
-         running ? "All pods are running" : text},
+         running ? "All pods are running and ready" : text},
         {"Running", v->running > 0 ? YES : NO, v->running > 0 ? "InstancesRunning" : why,
          v->running > 0 ? "At least one instance is running" : text},
         {"Completed", v->state == JOB_COMPLETED ? YES : NO,

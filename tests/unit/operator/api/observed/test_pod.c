@@ -108,6 +108,38 @@ TEST(a_node_reports_that_it_has_not_prepared_a_pod)
     }
 }
 
+TEST(a_pod_that_runs_and_is_not_ready_says_why)
+{
+    static const char probe[] = "container main runs, but does not pass its readiness or startup probe",
+                      node[] = "node n1 is not ready";
+    static const struct {
+        const char *ready, *containers, *main, *helper, *unready;
+    } rows[] = {
+        {"True", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", NULL},
+        {"False", "False", "{\"running\":{}},\"ready\":false", "{\"running\":{}},\"ready\":true", probe},
+        {"False", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", node},
+        /* a helper that has ended is no failed probe, and neither are those that outlive the program */
+        {"False", "False", "{\"running\":{}},\"ready\":true",
+         "{\"terminated\":{\"exitCode\":0}},\"ready\":false", NULL},
+        {"False", "False", "{\"terminated\":{\"exitCode\":0}},\"ready\":false",
+         "{\"running\":{}},\"ready\":false", NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = mem_printf(
+            "{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"},{\"name\":"
+            "\"helper\"}]},\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":"
+            "\"%s\"},{\"type\":\"ContainersReady\",\"status\":\"%s\"}],\"containerStatuses\":[{\"name\":"
+            "\"helper\",\"state\":%s},{\"name\":\"main\",\"state\":%s}]}}",
+            row->ready, row->containers, row->helper, row->main);
+        AUTO(pod) struct pod *pod = parse(text);
+        AUTO(mem) char *unready = pod_describe_unready(pod);
+
+        CHECK_STR_EQ(unready, row->unready);
+    }
+}
+
 TEST(of_a_failed_container_it_is_known_whether_it_has_a_liveness_probe)
 {
     static const struct {

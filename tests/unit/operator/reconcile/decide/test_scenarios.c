@@ -7,6 +7,7 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "lib/golden.h"
+#include "operator/api/job/job_finished.h"
 
 #define SECRET_MISSED_MS 20000
 
@@ -2325,6 +2326,49 @@ TEST(warnings_of_a_start_are_reported_at_once)
     pod(w, "job-worker-1")->waits_for = "0/3 nodes are available";
     world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "reason"), "Unschedulable");
+}
+
+TEST(a_job_whose_pods_are_not_ready_says_why)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+    struct wpod *first = pod(w, "job-worker-0"), *second = pod(w, "job-worker-1");
+    static const char *const conditions[] = {"PodsReady", "Ready"};
+
+    first->fails_probe = second->fails_probe = true;
+    world_settle(w);
+    check_state(w, "Running", "PodsNotReady",
+                "2 pods are not ready, such as job-worker-0: container main runs, but does not pass its "
+                "readiness or startup probe");
+    for (size_t i = 0; i < COUNT_OF(conditions); i++) {
+        CHECK_STR_EQ(json_str(status_condition(w->status, conditions[i]), "status", ""), "False");
+        CHECK_STR_EQ(json_str(status_condition(w->status, conditions[i]), "reason", ""), "PodsNotReady");
+    }
+    check_idle(w);
+    first->fails_probe = second->fails_probe = false;
+    first->node_not_ready = true;
+    world_settle(w);
+    check_state(w, "Running", "NodeNotReady",
+                "Pod job-worker-0 is not ready: node node-of-pod-1 is not ready");
+    CHECK(strv_has(&w->event_reasons, "NodeNotReady"));
+    first->node_not_ready = false;
+    world_settle(w);
+    check_state(w, "Running", "Running", "Running");
+}
+
+TEST(a_deletion_names_the_node_that_does_not_report)
+{
+    AUTO(world) struct world *w = running(ONE);
+    struct wpod *old = pod(w, "job-worker-0");
+
+    old->node_silent = old->node_not_ready = true;
+    world_delete_job(w);
+    world_settle(w);
+    check_state(w, "Terminating", "Terminating",
+                "Deleting: waiting for pods of instance 0 to terminate; node node-of-pod-1 is not ready");
+    world_pass(w, MINUTE_MS);
+    CHECK_HAS(world_said(w, "lastMessage"),
+              "processes of pod job-worker-0 on node node-of-pod-1, which is not "
+              "ready, may still be running");
 }
 
 TEST(pods_that_wait_say_why)

@@ -137,6 +137,7 @@ TEST(every_state_has_its_conditions)
         {JOB_PENDING, "Pending", "ScaledToZero", "Ready "},
         {JOB_STARTING, "Starting", "StartingPods", "Reconciling "},
         {JOB_RUNNING, "Running", "Running", "Reconciling "}, /* not all pods */
+        {JOB_RUNNING, "Running", "PodsNotReady", "Reconciling "},
         {JOB_RESTARTING, "Restarting", "PodDeleted", "Reconciling "},
         {JOB_SUSPENDED, "Suspended", "Suspended", "Suspended Ready "},
         {JOB_COMPLETED, "Completed", "Completed", "Completed Finished Ready "},

@@ -217,6 +217,7 @@ static void put_container_state(cJSON *status, const struct wpod *pod)
                      pod->waits_in ? pod->waits_in : "ContainerCreating");
     } else if (pod->report == REPORT_RUNNING) {
         json_put_object(state, "running");
+        json_put_bool(container, "ready", !pod->fails_probe);
     } else {
         cJSON *terminated = json_put_object(state, "terminated");
 
@@ -282,12 +283,15 @@ static void put_disruption(cJSON *status, const struct wpod *pod)
         put_time(condition, "lastTransitionTime", START_UNIX_S + pod->asked_ms / 1000);
 }
 
-static void put_ready(cJSON *status)
+static void put_ready(cJSON *status, const struct wpod *pod)
 {
-    cJSON *condition = json_push_take(conditions_of(status), json_object());
+    cJSON *ready = json_push_take(conditions_of(status), json_object());
+    cJSON *containers = json_push_take(conditions_of(status), json_object());
 
-    json_put_str(condition, "type", "Ready");
-    json_put_str(condition, "status", "True");
+    json_put_str(ready, "type", "Ready");
+    json_put_str(ready, "status", pod->fails_probe || pod->node_not_ready ? "False" : "True");
+    json_put_str(containers, "type", "ContainersReady");
+    json_put_str(containers, "status", pod->fails_probe ? "False" : "True");
 }
 
 /* It keeps it when it has ended. */
@@ -374,7 +378,7 @@ cJSON *world_pod_object(const struct wpod *pod)
     if (pod->report != REPORT_NOTHING)
         put_container_state(status, pod);
     if (pod->report == REPORT_RUNNING && !pod->is_unready)
-        put_ready(status);
+        put_ready(status, pod);
     put_address(status, pod);
     if (pod->has_lingering)
         put_lingering(object, pod);

@@ -29,6 +29,8 @@ struct wpod {
     bool is_launcher;
     const char *launcher_image; /* of its ipu-launch */
     bool is_unready;            /* though it runs */
+    bool fails_probe;           /* though it runs: its kubelet says so... */
+    bool node_not_ready;        /* ...or the node controller, of a kubelet that is silent */
     const char *ip;             /* its address, once it runs; NULL: one of its own */
     bool is_slow;               /* its node prepares it */
     bool sandbox_not_ready;     /* and says that it has not got its volumes */
