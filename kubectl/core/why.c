@@ -87,16 +87,26 @@ static bool is_own(const cJSON *job, const struct pod *pod)
 /* Stopped on request, it is not out of the ordinary. */
 static bool is_conspicuous(const struct pod *pod)
 {
-    return !pod->stopped_while_running && (pod->trouble || pod->disruption || pod->phase == POD_UNKNOWN);
+    return !pod->stopped_while_running && (pod->trouble || pod->disruption || pod->node_not_ready ||
+                                           pod->unready_container || pod->phase == POD_UNKNOWN);
 }
 
-void why_conspicuous_pods(const cJSON *job, const cJSON *pods, size_t max, struct strv *ret_names)
+/* Its status does not say what its node waits for, such as a volume; events do. */
+static bool is_being_prepared(const struct pod *pod)
 {
-    JSON_EACH (item, pods) {
-        AUTO(pod) struct pod *pod = pod_parse(item);
+    return pod->phase == POD_PENDING && pod->sandbox_not_ready && !pod->has_started;
+}
 
-        if (ret_names->count < max && is_own(job, pod) && is_conspicuous(pod))
-            strv_push(ret_names, pod->name);
+void why_choose_pods(const cJSON *job, const cJSON *pods, size_t max, struct strv *ret_names)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        JSON_EACH (item, pods) {
+            AUTO(pod) struct pod *pod = pod_parse(item);
+
+            if (ret_names->count < max && is_own(job, pod) && is_conspicuous(pod) == (pass == 0) &&
+                (pass == 0 || is_being_prepared(pod)))
+                strv_push(ret_names, pod->name);
+        }
     }
 }
 
@@ -113,10 +123,13 @@ static bool has_stuck_pod(const cJSON *job, const cJSON *pods)
 
 static bool has_conspicuous_pod(const cJSON *job, const cJSON *pods)
 {
-    AUTO(strv) struct strv names = {0};
+    JSON_EACH (item, pods) {
+        AUTO(pod) struct pod *pod = pod_parse(item);
 
-    why_conspicuous_pods(job, pods, 1, &names);
-    return names.count > 0;
+        if (is_own(job, pod) && is_conspicuous(pod))
+            return true;
+    }
+    return false;
 }
 
 /* ---- the situation ---- */
@@ -150,6 +163,8 @@ static const struct {
     {"HostPortConflict", PODS_STUCK},
     {"SchedulingGated", PODS_STUCK},
     {"PodWaiting", PODS_STUCK},
+    {"PodsNotReady", RUNNING_WITH_TROUBLE},
+    {"NodeNotReady", RUNNING_WITH_TROUBLE},
     {"RollingUpdate", UPDATING},
     {"Finishing", FINISHING},
 };
@@ -213,14 +228,19 @@ const struct situation *why_situation(const struct why_input *input)
 static cJSON *pod_entry(const cJSON *item, const struct pod *pod)
 {
     cJSON *entry = json_object();
-    AUTO(mem) char *rank = pod_rank(item);
+    AUTO(mem) char *rank = pod_rank(item), *unready = pod_describe_unready(pod);
+    const char *reason = pod->trouble ? pod->trouble : pod->disruption;
+    const char *message = pod->message ? pod->message : pod->reason;
 
     json_put_str(entry, "name", pod->name);
     json_put_str(entry, "rank", rank);
     json_put_str(entry, "node", pod->node);
     json_put_str(entry, "phase", json_str(item, "status/phase", NULL));
-    json_put_str(entry, "reason", pod->trouble ? pod->trouble : pod->disruption);
-    json_put_str(entry, "message", pod->message ? pod->message : pod->reason);
+    json_put_str(entry, "reason",
+                 reason || !unready    ? reason
+                 : pod->node_not_ready ? "NodeNotReady"
+                                       : "PodsNotReady");
+    json_put_str(entry, "message", message ? message : unready);
     json_put_bool(entry, "conspicuous", is_conspicuous(pod));
     return entry;
 }

@@ -19,7 +19,7 @@ extern const size_t situation_count;
 struct why_input {
     const cJSON *job;
     const cJSON *pods;         /* items */
-    const cJSON *events;       /* items, of the job and of conspicuous pods */
+    const cJSON *events;       /* items, of the job and of pods whose events tell more */
     const cJSON *controllers;  /* items of the VIPUControllers, or NULL */
     const struct strv *unread; /* sentences: what could not be read */
     int64_t now_s;
@@ -28,7 +28,7 @@ struct why_input {
 /* The situation, which is never NULL. */
 const struct situation *why_situation(const struct why_input *input);
 /* Pods of the job whose events tell more, at most `max`; their names. */
-void why_conspicuous_pods(const cJSON *job, const cJSON *pods, size_t max, struct strv *ret_names);
+void why_choose_pods(const cJSON *job, const cJSON *pods, size_t max, struct strv *ret_names);
 /* Owned by the caller. */
 cJSON *why_report(const struct why_input *input);
 /* wide: all pods, and all events. */

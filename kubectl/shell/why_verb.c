@@ -26,7 +26,7 @@ static struct kube_request events_of(const struct session *session, const char *
         .method = "GET", .resource = &KUBE_EVENTS, .ns = session->ns, .query = query};
 }
 
-/* Only pods that are out of the ordinary are worth a second round trip. */
+/* Only pods that are out of the ordinary, or wait for their node, are worth a second round trip. */
 static void fetch_pod_events(struct session *session, const cJSON *job, const cJSON *pods, cJSON *events)
 {
     AUTO(strv) struct strv names = {0};
@@ -34,7 +34,7 @@ static void fetch_pod_events(struct session *session, const cJSON *job, const cJ
     char *selectors[TOLD_PODS] = {0};
     const char *queries[TOLD_PODS][5] = {0};
 
-    why_conspicuous_pods(job, pods, TOLD_PODS, &names);
+    why_choose_pods(job, pods, TOLD_PODS, &names);
     for (size_t i = 0; i < names.count; i++) {
         selectors[i] = mem_printf("regarding.kind=Pod,regarding.name=%s", names.items[i]);
         queries[i][0] = "fieldSelector";

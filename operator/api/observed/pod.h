@@ -34,11 +34,10 @@ struct pod {
     bool stopped_while_running; /* it was deleted or stopped before it ended: its exit status says nothing
                                    about its program */
     bool ready;
-    bool node_not_ready;     /* it runs, but the node controller has marked it: its node does not report */
-    bool has_liveness_probe; /* the container that failed first has one */
-    bool sandbox_not_ready;  /* its node reports that its volumes or its network are not available */
-    bool has_started;        /* a container of it has started: its volumes are available */
-    bool has_log;            /* a container of its template has started */
+    bool node_not_ready;    /* it runs, but the node controller has marked it: its node does not report */
+    bool sandbox_not_ready; /* its node reports that its volumes or its network are not available */
+    bool has_started;       /* a container of it has started: its volumes are available */
+    bool has_log;           /* a container of its template has started */
     bool started_all_terminated; /* every container that started has state.terminated */
     bool main_done; /* the first container, and every other that is not a sidecar, has terminated */
     /* Unix seconds; 0: not yet */
@@ -55,6 +54,7 @@ struct pod {
     int exit_code;                  /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
+    bool has_liveness_probe;     /* the same container has one */
     char *sidecar_still_running; /* a container, not a sidecar, that still runs although the first has ended;
                                     or NULL */
     char *unready_container;     /* runs and does not pass its probe although the pod runs, or NULL */

@@ -21,13 +21,14 @@ static int64_t now_s(void)
     "{'metadata':{'name':'digits','namespace':'ml','uid':'j','creationTimestamp':'2026-11-26T11:00:"         \
     "00Z'" metadata "},'spec':{" spec "},'status':{'observedGeneration':1," status "}}"
 #define STATE(status, reason) "'launcherStatus':'" status "','reason':'" reason "'"
-#define POD(name, status)                                                                                    \
+#define POD(name, status) POD_ON("", name, status)
+#define POD_ON(node, name, status)                                                                           \
     "{'metadata':{'name':'" name "','namespace':'ml','uid':'u-" name                                         \
     "','labels':{'graphcore.ai/instance':'0',"                                                               \
     "'graphcore.ai/worker':'1','graphcore.ai/"                                                               \
     "role':'worker'},'ownerReferences':[{'kind':'IPUJob','name':'digits',"                                   \
     "'uid':'j','controller':true,'apiVersion':'graphcore.ai/"                                                \
-    "v1alpha1'}]},'spec':{'containers':[{'name':'main'}]},"                                                  \
+    "v1alpha1'}]},'spec':{" node "'containers':[{'name':'main'}]},"                                          \
     "'status':{" status "}}"
 #define PULLING_FAILS                                                                                        \
     POD("digits-worker-1",                                                                                   \
@@ -35,6 +36,17 @@ static int64_t now_s(void)
         "'ImagePullBackOff','message':'Back-off pulling image \\u001b[2J'}}}]")
 #define RUNS                                                                                                 \
     POD("digits-worker-0", "'phase':'Running','containerStatuses':[{'name':'main','state':{'running':{}}}]")
+#define FAILS_PROBE                                                                                          \
+    POD("digits-worker-0",                                                                                   \
+        "'phase':'Running','conditions':[{'type':'Ready','status':'False'}],'containerStatuses':[{'name':"   \
+        "'main','ready':false,'state':{'running':{}}}]")
+#define LOST_NODE                                                                                            \
+    POD_ON("'nodeName':'node1',", "digits-worker-0",                                                         \
+           "'phase':'Running','conditions':[{'type':'Ready','status':'False'},{'type':'ContainersReady',"    \
+           "'status':'True'}],'containerStatuses':[{'name':'main','ready':true,'state':{'running':{}}}]")
+#define BEING_PREPARED                                                                                       \
+    POD("digits-worker-2",                                                                                   \
+        "'phase':'Pending','conditions':[{'type':'PodReadyToStartContainers','status':'False'}]")
 #define FAILED_POD                                                                                           \
     POD("digits-worker-1", "'phase':'Failed','containerStatuses':[{'name':'main','state':{'terminated':{"    \
                            "'exitCode':3,'reason':'Error','containerID':'c','finishedAt':'" NOW "'}}}]")
@@ -75,6 +87,9 @@ static const struct {
     {"Updating", JOB("", "", STATE("Running", "RollingUpdate")), "[]"},
     {"Finishing", JOB("", "", STATE("Running", "Finishing")), "[]"},
     {"RunningWithTrouble", JOB("", "", STATE("Running", "Running")), "[" RUNS "," FAILED_POD "]"},
+    {"RunningWithTrouble", JOB("", "", STATE("Running", "Running")), "[" FAILS_PROBE "]"},
+    {"RunningWithTrouble", JOB("", "", STATE("Running", "Running")), "[" LOST_NODE "]"},
+    {"RunningWithTrouble", JOB("", "", STATE("Running", "PodsNotReady")), "[]"},
     {"Running", JOB("", "", STATE("Running", "Running")), "[" RUNS "]"},
 };
 
@@ -156,6 +171,34 @@ TEST(a_stuck_pod_is_shown_with_its_events)
               "  pod         digits-worker-1 [0.1]: ImagePullFailed: Back-off pulling image \\x1b[2J\n");
     CHECK_HAS(text, "  event       60s ago: Pod/digits-worker-1: Failed: pull failed\n");
     CHECK(!strstr(text, "worker-0") && !strstr(text, "Scheduled"));
+}
+
+TEST(a_pod_that_is_not_ready_says_why)
+{
+    AUTO(mem)
+    char *probe = printed(JOB("", "", STATE("Running", "PodsNotReady")), "[" FAILS_PROBE "]", "[]", 0, false);
+    AUTO(mem)
+    char *node = printed(JOB("", "", STATE("Running", "NodeNotReady")), "[" LOST_NODE "]", "[]", 0, false);
+
+    CHECK_HAS(probe, "digits runs, but not all of it: PodsNotReady, for 60m\n");
+    CHECK_HAS(probe,
+              "  pod         digits-worker-0 [0.1]: PodsNotReady: container main runs, but does not pass "
+              "its readiness or startup probe\n");
+    CHECK_HAS(node, "  pod         digits-worker-0 [0.1] on node1: NodeNotReady: node node1 is not ready\n");
+}
+
+TEST(events_are_read_of_pods_in_trouble_and_then_of_those_that_wait_for_their_node)
+{
+    AUTO(json) cJSON *job = parsed(JOB("", "", STATE("Starting", "StartingPods")));
+    AUTO(json) cJSON *pods = parsed("[" BEING_PREPARED "," RUNS "," PULLING_FAILS "]");
+    AUTO(strv) struct strv names = {0}, first = {0};
+
+    why_choose_pods(job, pods, 3, &names);
+    CHECK_INT_EQ(names.count, 2);
+    CHECK_STR_EQ(names.items[0], "digits-worker-1");
+    CHECK_STR_EQ(names.items[1], "digits-worker-2");
+    why_choose_pods(job, pods, 1, &first);
+    CHECK_INT_EQ(first.count, 1);
 }
 
 TEST(pods_of_an_earlier_job_of_the_name_do_not_count)
