@@ -15,11 +15,18 @@ static const cJSON *condition(const cJSON *job, const char *type)
     return NULL;
 }
 
+bool job_has_ended(const cJSON *job)
+{
+    const char *status = json_str(job, "status/launcherStatus", "");
+
+    return str_eq(status, "Completed") || str_eq(status, "Failed");
+}
+
 const char *job_since(const cJSON *job)
 {
     const char *status = json_str(job, "status/launcherStatus", ""), *at = NULL;
 
-    if (str_eq(status, "Completed") || str_eq(status, "Failed"))
+    if (job_has_ended(job))
         at = json_str(job, "status/completionTime", NULL);
     else if (str_eq(status, "Terminating"))
         at = json_str(job, "metadata/deletionTimestamp", NULL);

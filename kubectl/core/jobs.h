@@ -8,6 +8,7 @@
 
 /* An IPUJob's time of entering its state, as in its status, or NULL. Borrowed. */
 const char *job_since(const cJSON *job);
+bool job_has_ended(const cJSON *job);
 /* IPUs that its partitions have. */
 int64_t job_held_ipus(const cJSON *job);
 /* Items: the jobs that wait for IPUs, by controller and position. Owned by the caller, as the next one. */

@@ -4,6 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/visible.h"
+#include "kubectl/core/jobs.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
 
@@ -28,14 +29,35 @@ static bool patch(struct session *session, const char *name, const cJSON *body, 
 
 /* ---- suspend, resume ---- */
 
-static bool set_suspend(struct session *session, const char *name, bool suspend, struct err *err)
+static cJSON *get(struct session *session, const char *name, struct err *err)
 {
-    AUTO(json) cJSON *body = json_object();
+    return session_get(
+        session,
+        &(struct kube_request){.method = "GET", .resource = &KUBE_IPUJOBS, .ns = session->ns, .name = name},
+        err);
+}
 
+/* What is written into a job that has ended changes nothing. */
+static int set_suspend(struct session *session, const char *name, bool suspend)
+{
+    AUTO(json) cJSON *job = NULL;
+    AUTO(json) cJSON *body = json_object();
+    const char *done = suspend ? "suspended" : "resumed";
+    struct err err = {0};
+
+    job = get(session, name, &err);
+    if (!job)
+        return session_complain(session, &err);
+    if (job_has_ended(job)) {
+        complain("job %s has ended and cannot be %s; delete and create it again to rerun it", name, done);
+        return STATUS_FAILED;
+    }
     json_put_bool(json_put_object(body, "spec"), "suspend", suspend);
-    if (!patch(session, name, body, err))
-        return false;
-    return printf(RESOURCE "%s %s\n", name, suspend ? "suspended" : "resumed") > 0;
+    if (json_bool(job, "spec/suspend", false) == suspend)
+        done = suspend ? "is already suspended" : "is not suspended";
+    else if (!patch(session, name, body, &err))
+        return session_complain(session, &err);
+    return printf(RESOURCE "%s %s\n", name, done) > 0 ? STATUS_OK : STATUS_FAILED;
 }
 
 /* All of them, also when one fails. */
@@ -44,10 +66,8 @@ static int set_all(struct session *session, bool suspend)
     int status = STATUS_OK;
 
     for (size_t i = 0; i < session->words->count; i++) {
-        struct err err = {0};
-
-        if (!set_suspend(session, session->words->items[i], suspend, &err))
-            status = session_complain(session, &err);
+        if (set_suspend(session, session->words->items[i], suspend) != STATUS_OK)
+            status = STATUS_FAILED;
     }
     return status;
 }
@@ -115,10 +135,7 @@ int release_verb(struct session *session)
     AUTO(str) struct str ids = {0};
     struct err err = {0};
 
-    job = session_get(
-        session,
-        &(struct kube_request){.method = "GET", .resource = &KUBE_IPUJOBS, .ns = session->ns, .name = name},
-        &err);
+    job = get(session, name, &err);
     if (!job)
         return session_complain(session, &err);
     if (!choose(job, session->words, &ids) || !is_confirmed(session, str_text(&ids)))

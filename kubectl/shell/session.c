@@ -28,6 +28,14 @@ void complain(const char *fmt, ...)
     (void)fprintf(stderr, "kubectl ipu: %s\n", shown);
 }
 
+/* As kubectl prints it. */
+static void print_warning(const char *text)
+{
+    AUTO(mem) char *shown = visible_new(text, VISIBLE_LINE);
+
+    (void)fprintf(stderr, "Warning: %s\n", shown);
+}
+
 /* The API server's own words. */
 #define AT_CLUSTER_SCOPE " at the cluster scope"
 #define NO_OBJECT "\" not found"
@@ -224,6 +232,7 @@ int session_run(const struct options *options, const struct strv *words, env_fn 
             kube_new(session.loop, &session.config,
                      &(struct kube_options){.program = "kubectl-ipu",
                                             .turn_bytes = TURN_BYTES,
+                                            .on_warning = print_warning,
                                             .watch_connections = options->max_streams + WATCHES_MAX},
                      &err);
         if (session.kube) {

@@ -51,7 +51,8 @@ struct kube {
     size_t waiting;
     kube_gate_fn may_write;
     void *gate_ctx;
-    struct map warnings; /* texts that were logged */
+    void (*on_warning)(const char *text);
+    struct map warnings; /* texts that were reported */
 };
 
 static void send_waiting(struct kube *kube);
@@ -69,6 +70,7 @@ struct kube *kube_new(struct loop *loop, struct client_config *config, const str
     kube->loop = loop;
     kube->transport = transport;
     kube->window = options->window > 0 ? options->window : KUBE_WINDOW;
+    kube->on_warning = options->on_warning;
     return kube;
 }
 
@@ -155,14 +157,18 @@ static void fail_in_next_turn(struct kube_call *call)
 
 /* --- answers --- */
 
-static void log_warning_once(struct kube *kube, struct slice warning)
+static void report_warning_once(struct kube *kube, struct slice warning)
 {
     AUTO(mem) char *text = NULL;
 
     if (warning.len == 0 || kube->warnings.count >= WARNINGS_MAX)
         return;
     text = mem_strndup(warning.ptr, warning.len);
-    if (map_set(&kube->warnings, text, kube) == NULL)
+    if (map_set(&kube->warnings, text, kube))
+        return;
+    if (kube->on_warning)
+        kube->on_warning(text);
+    else
         log_warn("API server warning", KV("warning", text));
 }
 
@@ -244,7 +250,7 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
     openmetrics_observe(
         &counters_row(transport_counters(kube->transport), call->label, call->plural)->durations,
         (uint64_t)(loop_clock_us() - call->sent_us));
-    log_warning_once(kube, http->warning);
+    report_warning_once(kube, http->warning);
     read_answer(http, err, &res, &status);
     if (res.err.kind != ERR_NONE && schedule_retry(call, &res)) {
         cJSON_Delete(res.body);

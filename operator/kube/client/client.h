@@ -75,6 +75,7 @@ struct kube_options {
     unsigned window;            /* 0: KUBE_WINDOW */
     unsigned watch_connections; /* where a proxy speaks HTTP/1.1 only, each stream needs one; 0: 8 */
     size_t turn_bytes;          /* of streams, in one turn of the loop; 0: no limit */
+    void (*on_warning)(const char *text); /* of the API server, each once; NULL: it is logged */
 };
 
 /* `identity` is borrowed and must outlive the client, which refreshes it (at least each minute, and after

@@ -57,6 +57,21 @@ def test_a_subresource_is_no_job(server, ipu):
     assert ipu(server.kubeconfig, "why", "ipujob.graphcore.ai/digits").stdout == ipu(server.kubeconfig, "why", "digits").stdout != ""
 
 
+@pytest.mark.parametrize("verb, spec, status, code, out, err, writes", [
+    ("suspend", {}, "Running", 0, "ipujob.graphcore.ai/digits suspended\n", "Warning: mind\\x1b the gap\n", 1),
+    ("suspend", {"suspend": True}, "Suspended", 0, "ipujob.graphcore.ai/digits is already suspended\n", "", 0),
+    ("resume", {"suspend": False}, "Running", 0, "ipujob.graphcore.ai/digits is not suspended\n", "", 0),
+    ("suspend", {}, "Completed", 1, "", "kubectl ipu: job digits has ended and cannot be suspended; delete and create it again to rerun it\n", 0),
+    ("resume", {"suspend": True}, "Failed", 1, "", "kubectl ipu: job digits has ended and cannot be resumed; delete and create it again to rerun it\n", 0),
+])
+def test_only_what_changes_a_job_is_written(server, ipu, verb, spec, status, code, out, err, writes):
+    job = {"metadata": {"name": "digits"}, "spec": spec, "status": {"launcherStatus": status}}
+    server.always(lambda exchange: exchange.reply(200, job, headers={"Warning": '299 - "mind\x1b the gap"'} if exchange.method == "PATCH" else {}))
+    done = ipu(server.kubeconfig, verb, "digits")
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, err)
+    assert sum(exchange.method == "PATCH" for exchange in server.seen) == writes
+
+
 def test_a_thousand_pods_come_in_pages(server, ipu):
     stuck = {"phase": "Pending", "containerStatuses": [{"name": "main", "state": {"waiting": {"reason": "ErrImagePull"}}}]}
     server.always(serve(pod_list=lambda exchange: pods(250, stuck, {"": "1", "1": "2", "2": "3", "3": ""}[exchange.query.get("continue", "")])))
