@@ -76,7 +76,7 @@ static const struct opt LOGS_ROWS[] = {
      .type = OPT_STR,
      .offset = AT(container),
      .arg = "NAME",
-     .help = "Container; default: the pod's first"},
+     .help = "Container, also an init container or a sidecar; default: the pod's first"},
     OPT_VALUE("since", OPT_STR, AT(since), "DURATION", "Only lines of this last time, such as 90s or 1h30m"),
     OPT_VALUE("tail", OPT_U32, AT(tail), "LINES", "Only this many last lines of each rank; 0: all",
               .fallback = "0", .max = UINT32_MAX),

@@ -8,7 +8,7 @@
 /* Without --follow, the user waits for the end. */
 enum { TRIES_MAX = 5, RETRY_MS = 500, RETRY_MAX_MS = 10000, RETRY_AFTER_MAX_MS = 30000 };
 
-static const char *container_of(const struct log_streams *common, const cJSON *pod)
+const char *log_stream_container(const struct log_streams *common, const cJSON *pod)
 {
     const cJSON *containers = json_at(pod, "spec/containers");
 
@@ -19,7 +19,7 @@ static const char *container_of(const struct log_streams *common, const cJSON *p
 static const cJSON *state_of(const struct log_streams *common, const cJSON *pod)
 {
     static const char *const lists[] = {"status/containerStatuses", "status/initContainerStatuses"};
-    const char *name = container_of(common, pod);
+    const char *name = log_stream_container(common, pod);
 
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         JSON_EACH (status, json_at(pod, lists[i])) {
@@ -73,7 +73,7 @@ struct log_stream *log_stream_new(const struct log_streams *common, const cJSON 
     stream->reader.piece_max = common->piece_max;
     stream->pod = mem_strdup(json_str(pod, "metadata/name", ""));
     stream->uid = mem_strdup(json_str(pod, "metadata/uid", ""));
-    stream->container = mem_strdup(container_of(common, pod));
+    stream->container = mem_strdup(log_stream_container(common, pod));
     stream->rank = pod_rank(pod);
     stream->source = (struct log_source){stream->rank, stream->pod, paint_of_rank(stream->rank), 0};
     (void)parse_i64(json_str(pod, "metadata/annotations/graphcore.ai~1run", ""), 0, INT64_MAX,

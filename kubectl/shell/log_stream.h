@@ -42,5 +42,7 @@ void log_stream_free(struct log_stream *stream);
 void log_stream_begin(struct log_stream *stream);
 /* A newer state of its pod; NULL: it is gone. */
 void log_stream_note(struct log_stream *stream, const cJSON *pod);
+/* The one of this pod that is read. */
+const char *log_stream_container(const struct log_streams *common, const cJSON *pod);
 /* The container has started: there is a log. */
 bool log_stream_has_log(const struct log_streams *common, const cJSON *pod);

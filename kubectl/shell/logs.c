@@ -4,7 +4,9 @@
 
 #include "base/core/mem.h"
 #include "base/core/visible.h"
+#include "kubectl/core/jobs.h"
 #include "kubectl/core/log_text.h"
+#include "kubectl/core/why.h"
 #include "kubectl/shell/log_stream.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
@@ -169,6 +171,89 @@ static void add_stream(struct logs *logs, const cJSON *pod)
     logs->streams++;
 }
 
+/* ---- what is not shown ---- */
+
+/* What there is to choose from. */
+struct choice {
+    struct strv ranks;              /* of all pods */
+    struct strv containers, others; /* of the chosen pods; those not shown that have a log */
+    bool has_pod;                   /* a chosen one */
+};
+
+static void choice_release(struct choice *choice)
+{
+    strv_release(&choice->ranks);
+    strv_release(&choice->containers);
+    strv_release(&choice->others);
+}
+DEFINE_AUTO(choice);
+
+static void add_name(struct strv *names, const char *name)
+{
+    if (!strv_has(names, name))
+        strv_push(names, name);
+}
+
+static void choice_add(struct choice *choice, const struct logs *logs, const cJSON *pod)
+{
+    static const char *const lists[] = {"spec/containers", "spec/initContainers"};
+    AUTO(mem) char *rank = pod_rank(pod);
+
+    strv_push(&choice->ranks, rank);
+    if (!is_chosen(logs->session->options, pod))
+        return;
+    choice->has_pod = true;
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        JSON_EACH (container, json_at(pod, lists[i])) {
+            const char *name = json_str(container, "name", "");
+
+            if (str_eq(name, NAME_LAUNCHER_PART)) /* the operator's own */
+                continue;
+            add_name(&choice->containers, name);
+            if (!str_eq(name, log_stream_container(&logs->common, pod)) &&
+                log_stream_has_log(&(struct log_streams){.container = name}, pod))
+                add_name(&choice->others, name);
+        }
+    }
+}
+
+static char *first_names(const struct strv *names)
+{
+    enum { SHOWN_MAX = 8 };
+    struct str text = {0};
+
+    for (size_t i = 0; i < names->count && i < SHOWN_MAX; i++)
+        str_addf(&text, "%s%s", i ? ", " : "", names->items[i]);
+    if (names->count > SHOWN_MAX)
+        str_addf(&text, " and %zu more", names->count - SHOWN_MAX);
+    return str_take(&text);
+}
+
+/* False: nothing is known that was left out. */
+static bool complain_of_choice(const struct logs *logs, const struct choice *choice)
+{
+    const struct options *options = logs->session->options;
+    AUTO(mem) char *ranks = first_names(&choice->ranks);
+    AUTO(mem) char *containers = first_names(&choice->containers);
+    AUTO(mem) char *others = first_names(&choice->others);
+
+    if (choice->ranks.count > 0 && !choice->has_pod)
+        complain("no pod of job %s has rank %s.%s; there are %s", logs->job,
+                 options->instance ? options->instance : "*", options->rank ? options->rank : "*", ranks);
+    else if (options->container && choice->has_pod && !strv_has(&choice->containers, options->container))
+        complain("no pod of job %s has a container %s; there are %s", logs->job, options->container,
+                 containers);
+    else if (choice->others.count > 0 && !logs->first)
+        complain("container %s of job %s has no log%s; with -c, choose %s",
+                 options->container ? options->container : choice->containers.items[0], logs->job,
+                 logs->has_finished ? "" : " yet", others);
+    else if (choice->others.count > 0 && !options->container)
+        complain("only the first container of each pod is shown; with -c, choose %s", others);
+    else
+        return false;
+    return true;
+}
+
 /* ---- with --follow ---- */
 
 static bool keep_object(void *ctx, const cJSON *item, void **ret_view)
@@ -217,18 +302,11 @@ static void on_pod(void *ctx, const struct store_change *change)
     }
 }
 
-static bool is_over(const cJSON *job)
-{
-    const char *status = json_str(job, "status/launcherStatus", "");
-
-    return str_eq(status, "Completed") || str_eq(status, "Failed");
-}
-
 static void on_job(void *ctx, const struct store_change *change)
 {
     struct logs *logs = ctx;
 
-    logs->has_finished = !change->new || is_over(change->new);
+    logs->has_finished = !change->new || job_has_ended(change->new);
     end_if_over(logs);
 }
 
@@ -243,8 +321,11 @@ static void on_jobs_synced(void *ctx)
 static void on_pods_synced(void *ctx)
 {
     struct logs *logs = ctx;
+    AUTO(choice) struct choice choice = {0};
 
-    if (!logs->first && !logs->has_finished)
+    for (const struct store_item *item = store_first(watch_store(logs->pods)); item; item = store_next(item))
+        choice_add(&choice, logs, item->view);
+    if (!complain_of_choice(logs, &choice) && !logs->first && !logs->has_finished)
         complain("no pod of job %s has a log yet; wait, or see kubectl ipu why %s", logs->job, logs->job);
     end_if_over(logs);
 }
@@ -321,14 +402,21 @@ static void add_streams(struct logs *logs, const cJSON *pods)
 /* A job whose pods are gone has its last words in its status. */
 static int read_all(struct logs *logs, const cJSON *job, const cJSON *pods)
 {
+    AUTO(choice) struct choice choice = {0};
+    bool is_told;
+
     add_streams(logs, pods);
-    if (!logs->first) {
+    JSON_EACH (pod, pods)
+        choice_add(&choice, logs, pod);
+    is_told = complain_of_choice(logs, &choice);
+    if (!logs->first && !is_told)
         complain("no pod of job %s has a log%s", logs->job,
                  cJSON_GetArraySize(json_at(job, "status/failures")) > 0
                      ? "; see kubectl ipu why for the last lines of its failure"
-                     : " yet");
+                 : logs->has_finished ? ""
+                                      : " yet");
+    if (!logs->first)
         return STATUS_FAILED;
-    }
     begin_more(logs);
     loop_run(logs->session->loop);
     return STATUS_OK;
@@ -377,8 +465,8 @@ static int run(struct logs *logs, struct fetch *job, struct fetch *pods)
         return session_complain(session, &job->err);
     if (session->options->previous)
         return print_previous(logs, job->body);
+    logs->has_finished = job_has_ended(job->body);
     if (session->options->follow) {
-        logs->has_finished = is_over(job->body);
         follow(logs);
         return STATUS_OK;
     }
@@ -397,6 +485,13 @@ static void release(struct logs *logs)
         log_stream_free(stream);
     }
     log_merge_release(&logs->merge);
+}
+
+static bool is_index(const char *text)
+{
+    uint32_t index;
+
+    return parse_u32(text, 0, UINT32_MAX, &index);
 }
 
 int logs_verb(struct session *session)
@@ -425,6 +520,14 @@ int logs_verb(struct session *session)
                                       .json = options->output == OUTPUT_JSON};
     if (options->since && !duration_parse(options->since, &logs.common.since_s)) {
         complain("--since: expected a duration such as 90s, 10m or 1h30m, got \"%s\"", options->since);
+        return STATUS_BAD_USAGE;
+    }
+    if (options->instance && !is_index(options->instance)) {
+        complain("--instance: expected the index of an instance, got \"%s\"", options->instance);
+        return STATUS_BAD_USAGE;
+    }
+    if (options->rank && !str_eq(options->rank, ROLE_LAUNCHER) && !is_index(options->rank)) {
+        complain("--rank: expected the index of a worker or \"launcher\", got \"%s\"", options->rank);
         return STATUS_BAD_USAGE;
     }
     session_fetch(session, fetches, options->follow || options->previous ? 1 : 2);

@@ -299,8 +299,55 @@ def test_the_attempt_before(api, server, ipu):
 def test_pods_without_a_log(api, server, ipu):
     done = ipu(server.kubeconfig, "logs", "digits")
     assert (done.returncode, done.stderr) == (1, "kubectl ipu: no pod of job digits has a log yet\n")
+    api.job = job("Completed")
+    assert ipu(server.kubeconfig, "logs", "digits").stderr == "kubectl ipu: no pod of job digits has a log\n"
     api.job = job("Failed", failures=[{"message": "x"}])
     assert "see kubectl ipu why for the last lines" in ipu(server.kubeconfig, "logs", "digits").stderr
+
+
+def with_containers(**states):
+    """A pod with main and these, of which fetch is an init container; True: it has a log."""
+    made = pod(0)
+    ended = {"terminated": {"exitCode": 0, "containerID": "c"}}
+    made["spec"] = {"containers": [{"name": "main"}, {"name": "side"}], "initContainers": [{"name": "ipu-launcher"}, {"name": "fetch"}]}
+    made["status"] = {
+        "containerStatuses": [{"name": name, "state": ended} for name in ("main", "side") if states.get(name)],
+        "initContainerStatuses": [{"name": name, "state": ended} for name in ("ipu-launcher", "fetch") if name == "ipu-launcher" or states.get(name)]}
+    return made
+
+
+@pytest.mark.parametrize("states, words, out, told", [
+    ({"main": True}, [], "[0.0] text\n", ""),
+    ({"main": True, "side": True, "fetch": True}, [], "[0.0] text\n", "only the first container of each pod is shown; with -c, choose side, fetch"),
+    ({"main": True, "fetch": True}, ["-c", "fetch"], "[0.0] text\n", ""),
+    ({"fetch": True}, [], "", "container main of job digits has no log yet; with -c, choose fetch"),
+    ({"fetch": True}, ["-c", "side"], "", "container side of job digits has no log yet; with -c, choose fetch"),
+    ({"main": True}, ["-c", "nosuch"], "", "no pod of job digits has a container nosuch; there are main, side, fetch"),
+    ({}, [], "", "no pod of job digits has a log yet"),
+])
+def test_containers_with_a_log_are_named(api, server, ipu, states, words, out, told):
+    api.pods, api.logs = [with_containers(**states)], {"digits-worker-0": prints(at(1, 0, "text\n"))}
+    done = ipu(server.kubeconfig, "logs", "digits", *words)
+    assert (done.returncode, done.stdout, done.stderr) == (0 if out else 1, out, told and f"kubectl ipu: {told}\n")
+
+
+def test_following_names_a_failed_init_container(api, server, program):
+    api.job, api.pods = job("Failed"), [with_containers(fetch=True)]
+    with Following(program, server.kubeconfig) as following:
+        assert following.end() == ("", "kubectl ipu: container main of job digits has no log; with -c, choose fetch\n", 0)
+
+
+@pytest.mark.parametrize("words, status, told", [
+    (["--rank", "9"], 1, "no pod of job digits has rank *.9; there are 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7 and 2 more"),
+    (["--instance", "3"], 1, "no pod of job digits has rank 3.*; there are "),
+    (["--instance", "0", "--rank", "launcher"], 1, "no pod of job digits has rank 0.launcher; there are "),
+    (["--rank", "two"], 2, '--rank: expected the index of a worker or "launcher", got "two"\n'),
+    (["--instance", "-1"], 2, '--instance: expected the index of an instance, got "-1"\n'),
+])
+def test_ranks_that_do_not_exist(api, server, ipu, words, status, told):
+    api.pods = [pod(number) for number in (*range(9), 10)]
+    done = ipu(server.kubeconfig, "logs", "digits", *words)
+    assert (done.returncode, done.stdout) == (status, "") and done.stderr.startswith(f"kubectl ipu: {told}")
 
 
 def test_a_log_that_cannot_be_read_is_said_after_the_others(api, server, ipu):
