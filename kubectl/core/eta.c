@@ -114,7 +114,7 @@ void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out)
     AUTO(str) struct str sign = {0};
     char left[TIMEFMT_RFC3339_SIZE];
     int64_t ended_s;
-    bool has_end;
+    bool is_running = str_eq(json_str(report, "status", ""), "Running"), has_end;
 
     (void)str_add_visible(out, slice_of(json_str(report, "metadata/name", "")), VISIBLE_LINE);
     str_adds(out, ": ");
@@ -136,6 +136,7 @@ void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out)
     if (time_left(report, "latestEnd", now_s, left))
         str_addf(out, "  %-10s  in %s at the latest, by its limit of time\n", has_end ? "" : "ends", left);
     else if (!has_end && !forecast)
-        str_adds(out, "  No time is known: it reports no progress, has no limit of time, and no forecast of "
-                      "its start.\n");
+        str_adds(out, is_running ? "  No end is known: it reports no progress and has no limit of time.\n"
+                                 : "  No time is known: it reports no progress, has no limit of time, and no "
+                                   "forecast of its start.\n");
 }

@@ -6,6 +6,7 @@
 #include "kubectl/core/eta.h"
 #include "kubectl/core/operator_sign.h"
 #include "kubectl/core/why.h"
+#include "operator/api/observed/log_tail.h"
 
 enum { INDENT = 14, WRAP_MIN = 20, SHOWN_MAX = 5, LAST_LINES = 10 };
 
@@ -155,17 +156,27 @@ static void add_failure(const struct page *page, const cJSON *report)
     add_last_lines(page, json_str(failure, "message", ""));
 }
 
+/* Of a container that ended, the message is the end of its log, whose first line tells nothing. */
+static struct slice line_of_message(const char *reason, const char *message)
+{
+    if (str_eq(reason, "ContainerFailed"))
+        return log_tail_last_line(message);
+    if (str_eq(reason, "OOMKilled"))
+        return (struct slice){"", 0};
+    return (struct slice){message, strcspn(message, "\n")};
+}
+
 static void add_pod(const struct page *page, const cJSON *pod)
 {
     AUTO(str) struct str text = {0};
-    const char *message = json_str(pod, "message", "");
+    struct slice line = line_of_message(json_str(pod, "reason", ""), json_str(pod, "message", ""));
 
     str_addf(&text, "%s [%s]", json_str(pod, "name", ""), json_str(pod, "rank", ""));
     if (json_at(pod, "node"))
         str_addf(&text, " on %s", json_str(pod, "node", ""));
     str_addf(&text, ": %s", json_str(pod, "reason", json_str(pod, "phase", "Unknown")));
-    if (*message)
-        str_addf(&text, ": %.*s", (int)strcspn(message, "\n"), message);
+    if (line.len > 0)
+        str_addf(&text, ": %.*s", (int)line.len, line.ptr);
     add_row(page, "pod", str_text(&text));
 }
 

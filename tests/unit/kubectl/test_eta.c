@@ -53,8 +53,10 @@ TEST(a_start_or_an_end_is_told)
          "'2026-11-26T11:00:00Z','endTime':'2026-11-26T12:20:00Z'}}",
          "digits: Running\n  ends        in 10m at the latest, by its limit of time\n"},
         {"{'status':{'launcherStatus':'Running'}}",
-         "digits: Running\n  No time is known: it reports no progress, has no limit of time, and no forecast "
-         "of its start.\n"},
+         "digits: Running\n  No end is known: it reports no progress and has no limit of time.\n"},
+        {"{'status':{'launcherStatus':'Suspended'}}", "digits: Suspended\n  No time is known: it reports no "
+                                                      "progress, has no limit of time, and no forecast "
+                                                      "of its start.\n"},
         {"{'status':{'launcherStatus':'Failed','completionTime':'2026-11-26T11:20:00Z','endTime':"
          "'2026-11-26T12:20:00Z'}}",
          "digits: Failed, 40m ago\n"},

@@ -247,6 +247,29 @@ TEST(a_failure_has_its_last_lines)
     CHECK_HAS(text, "  what to do  Read its last lines in status.failures, and its log.\n");
 }
 
+#define ENDED_POD(reason)                                                                                    \
+    POD("digits-worker-1",                                                                                   \
+        "'phase':'Failed','containerStatuses':[{'name':'main','state':{'terminated':{'exitCode':1,"          \
+        "'reason':'" reason "','message':'rank 2 starts\\nTraceback\\nRuntimeError: shape\\n'}}}]")
+
+TEST(a_failed_pod_has_the_line_that_tells_most)
+{
+    static const struct {
+        const char *pods, *want;
+    } rows[] = {
+        {"[" ENDED_POD("Error") "]",
+         "  pod         digits-worker-1 [0.1]: ContainerFailed: RuntimeError: shape\n"},
+        {"[" ENDED_POD("OOMKilled") "]", "  pod         digits-worker-1 [0.1]: OOMKilled\n"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = printed(JOB("", "", STATE("Failed", "ContainerFailed")), row->pods, "[]", 0, false);
+
+        CHECK_HAS(text, row->want);
+    }
+}
+
 TEST(times_of_a_clock_that_is_ahead_are_left_out)
 {
     AUTO(mem)
