@@ -138,7 +138,7 @@ class Job:
                 yield self
             if now[0] in (*ENDED, DELETED):
                 return
-        raise TimeoutError(f"{self._summary()} after {timeout:g} s")
+        raise self._timed_out("has not ended", timeout)
 
     def _changes(self, end: Optional[float]) -> Iterator[None]:
         """Yields after each reading of the job, until that time."""
@@ -187,10 +187,16 @@ class Job:
         except KeyboardInterrupt:
             print(f"{self.namespace}/{self.name} continues; job.delete() ends it", file=sys.stderr)
             raise
-        raise TimeoutError(f"{self._summary()} after {timeout:g} s")
+        raise self._timed_out(f"is not {until}", timeout)
+
+    def _timed_out(self, what: str, timeout: Optional[float]) -> TimeoutError:
+        return TimeoutError(f"{self.namespace}/{self.name} {what} after {timeout:g} s; it is {self._told_state()}")
 
     def _summary(self) -> str:
-        return f"{self.namespace}/{self.name} is {self._state()}" + (f": {self._message()}" if self._message() else "")
+        return f"{self.namespace}/{self.name} is {self._told_state()}"
+
+    def _told_state(self) -> str:
+        return self._state() + (f": {self._message()}" if self._message() else "")
 
     def logs(self, worker: Optional[int] = None, instance: int = 0, follow: bool = False, tail: Optional[int] = None) -> Iterator[str]:
         """The lines that a pod has written: a worker of the instance, without `worker` the launcher if the job has one, else the first

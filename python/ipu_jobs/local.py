@@ -90,7 +90,8 @@ class Local(Backend):
             shutil.rmtree(folder)
             # The file is one of this module, and no line of it is one of the user's.
             file = re.escape(str(folder / "input.yaml"))
-            raise IpuJobsError(re.sub(rf"^{MESSAGE}(?:{file}: (?:line \d+: )?)?", "", text, flags=re.MULTILINE))
+            text = re.sub(rf"^{MESSAGE}(?:{file}: (?:line \d+: )?)?", "", text, flags=re.MULTILINE)
+            raise IpuJobsError(re.sub(r"; use --ipus (\d+)$", r"; use Local(ipus=\1)", text, flags=re.MULTILINE))
         made = self.get(namespace, name)
         assert made is not None
         return made

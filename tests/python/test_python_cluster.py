@@ -292,9 +292,11 @@ def test_following_does_not_hide_a_node_without_a_log(server, known, clock):
 def test_a_watch_that_ends_at_once_is_not_begun_again_at_once(server, known, clock):
     server.on(WATCH, b"")
     server.on(GET, job(5))
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match="^ml/j is not Completed after 20 s; it is Running: it is Running$"):
         known.wait(timeout=20)
     assert 19 <= clock.passed and server.count(WATCH) <= 21
+    with pytest.raises(TimeoutError, match="^ml/j has not ended after 3 s; it is Running: it is Running$"):
+        list(known.watch(timeout=3))
 
 
 def test_the_backend_of_a_block(server, cluster):

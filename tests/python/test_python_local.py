@@ -111,6 +111,8 @@ def test_a_run_that_could_not_go_on_has_its_cause(local, tmp_path):
 def test_a_rejected_job_leaves_nothing(local, tmp_path):
     with pytest.raises(ipu_jobs.IpuJobsError, match="^spec.ipusPerJobInstance: "):
         local.submit(["true"], image="none", ipus=3, name="odd")
+    with pytest.raises(ipu_jobs.IpuJobsError, match=r"the simulated system has 64 IPUs; use Local\(ipus=128\)$"):
+        local.submit(["true"], image="none", ipus=128, name="large")
     assert local.jobs() == [] and list((tmp_path / "ipu-jobs/default").iterdir()) == []
 
 
