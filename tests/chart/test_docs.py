@@ -57,7 +57,7 @@ def test_commands_of_the_tree_in_sentences_have_words_that_there_are(program):
         output = subprocess.run([ROOT / program, *verb, "--help"], capture_output=True, text=True, timeout=300)
         assert output.returncode == 0, f"{page}: {output.stderr}"
         suites = subprocess.run([ROOT / program, "--list"], capture_output=True, text=True, timeout=300).stdout if program == "tests/run" else ""
-        known = [word in output.stdout + suites for word in words if word in verb or word.startswith("--")]
+        known = [word in output.stdout + suites or (ROOT / word).is_file() for word in words if word in verb or word.startswith("--")]
         assert all(known), f"{page}: {program} {' '.join(words)}"
 
 

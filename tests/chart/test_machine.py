@@ -21,6 +21,7 @@ export SYSTEMD_OFFLINE=1  # no init process is needed to start and stop services
 THEN = {
     "CONTRIBUTING.md": "",
     "docs/ipu-run.md": 'test "$(command -v ipu-run)" = "$PWD/build/release/local/ipu-run"; ipu-run --version',
+    "docs/queue.md": "",
     "docs/popdist.md": "pkg-config --cflags --libs popdist",
     "docs/vipu.md": """
         test "$(command -v vipu-server)" = /usr/bin/vipu-server
