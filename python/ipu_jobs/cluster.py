@@ -5,6 +5,7 @@ The requests are plain ones through its connection pool: its generated calls dif
 import importlib
 import json
 import math
+import sys
 import threading
 import time
 import urllib.parse
@@ -259,9 +260,12 @@ def _limited(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _report_warnings(response: Any) -> None:
-    """Such as `299 - "what is deprecated"`."""
+    """Such as `299 - "what is deprecated"`; of the line that calls this package."""
+    level = 1
+    while sys._getframe(level - 1).f_globals.get("__package__") == __package__:
+        level += 1
     for text in response.headers.getlist("Warning") if "Warning" in response.headers else []:
-        warnings.warn(text.partition('"')[2].rstrip('"') or text, stacklevel=6)
+        warnings.warn(text.partition('"')[2].rstrip('"') or text, stacklevel=level)
 
 
 def _number(text: Optional[str]) -> float:
