@@ -57,7 +57,7 @@ const struct pod_support_row pod_support_rows[] = {
     HONOURED("containers[].volumeMounts"),
     IGNORED("containers[].volumeMounts[].mountPropagation", "later mounts are not passed on"),
     REJECTED("containers[].volumeDevices", "there are no block devices; use a hostPath volume"),
-    APPROXIMATED("containers[].restartPolicy", "a sidecar that ends is not started again"),
+    HONOURED("containers[].restartPolicy"),
     HONOURED("containers[].terminationMessagePath"),
     HONOURED("containers[].terminationMessagePolicy"),
     APPROXIMATED("containers[].startupProbe",

@@ -31,7 +31,8 @@ struct node_container {
     char *reason, *message; /* of the view */
     struct container *running;
     struct container_log log;
-    struct loop_timer probe;
+    struct loop_timer probe, restart;
+    unsigned ends;              /* in a row, of a sidecar */
     const cJSON *probe_command; /* NULL: it is ready when it runs */
 };
 
@@ -160,6 +161,8 @@ static const char *reason_of(const struct container_end *end)
     return end->is_oom_killed ? "OOMKilled" : "Error";
 }
 
+static void restart_later(struct node_container *c);
+
 static void on_ended(void *ctx, const struct container_end *end)
 {
     struct node_container *c = ctx;
@@ -172,6 +175,8 @@ static void on_ended(void *ctx, const struct container_end *end)
     mem_set_str(&c->reason, reason_of(end));
     mem_free(c->message);
     c->message = end->error ? mem_strdup(end->error) : termination_message(c);
+    if (c->view.role == CONTAINER_SIDECAR && !has_finished(c->pod))
+        restart_later(c);
     advance(c->pod);
 }
 
@@ -374,6 +379,26 @@ static void start_container(struct node_container *c)
         loop_timer_start(c->pod->node->loop, &c->probe, 0, on_probe_timer);
 }
 
+/* Not from inside the container's callback, which touches it again. */
+static void on_restart(struct loop_timer *timer)
+{
+    struct node_container *c = CONTAINER_OF(timer, struct node_container, restart);
+
+    if (has_finished(c->pod))
+        return;
+    container_free(TAKE(c->running));
+    container_log_release(&c->log);
+    c->view.restarts++;
+    start_container(c);
+    publish(c->pod);
+}
+
+static void restart_later(struct node_container *c)
+{
+    c->ends = c->view.finished_s - c->view.started_s >= RESTART_RESET_S ? 1 : c->ends + 1;
+    loop_timer_start(c->pod->node->loop, &c->restart, pod_restart_delay_s(c->ends) * 1000, on_restart);
+}
+
 /* ---- the pod ---- */
 
 static void on_grace_over(struct loop_timer *timer)
@@ -413,6 +438,7 @@ static void pod_free(struct node_pod *pod)
         struct node_container *c = &pod->containers[i];
 
         loop_timer_stop(&c->probe);
+        loop_timer_stop(&c->restart);
         container_free(c->running);
         container_log_release(&c->log);
         mem_free(c->reason);

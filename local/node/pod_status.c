@@ -31,6 +31,16 @@ bool pod_view_is_initialized(const struct pod_view *view)
     return true;
 }
 
+/* kubernetes.io, Pod Lifecycle, How Pods handle problems with containers. */
+int64_t pod_restart_delay_s(unsigned ends)
+{
+    enum { FIRST_S = 10, MAX_S = 300, DOUBLINGS = 5 };
+
+    if (ends <= 1)
+        return 0;
+    return ends - 2 < DOUBLINGS ? FIRST_S << (ends - 2) : MAX_S;
+}
+
 static bool is_ready(const struct pod_view *view)
 {
     for (size_t i = 0; i < view->count; i++)
@@ -88,7 +98,7 @@ static void put_containers(cJSON *status, const char *key, const struct pod_view
         cJSON *entry = json_push_take(list, json_object());
         json_put_str(entry, "name", container->name);
         json_put_str(entry, "image", container->image);
-        json_put_i64(entry, "restartCount", 0);
+        json_put_i64(entry, "restartCount", container->restarts);
         json_put_bool(entry, "ready", container->is_ready);
         json_put_bool(entry, "started", container->state == CONTAINER_RUNNING);
         put_state(entry, container);

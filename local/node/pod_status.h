@@ -16,6 +16,7 @@ struct container_view {
     bool is_ready;
     const char *reason, *message; /* of waiting or of the end; NULL: none */
     int exit_code;
+    unsigned restarts;
     int64_t started_s, finished_s;
 };
 
@@ -30,5 +31,9 @@ struct pod_view {
 
 /* No init container has failed, those that end have ended, and sidecars run. */
 bool pod_view_is_initialized(const struct pod_view *view);
+/* Until a sidecar that has ended so many times in a row, none of them after RESTART_RESET_S of running, is
+ * started again, as by a kubelet. */
+#define RESTART_RESET_S 600
+int64_t pod_restart_delay_s(unsigned ends);
 /* Replaces status, whose conditions keep their times as long as they do not change. */
 void pod_status_put(cJSON *pod, const struct pod_view *view, int64_t now_s);

@@ -76,6 +76,15 @@ def test_sidecars_end_after_the_others(run):
     assert sorted(done.lines) == ["[0.0 side] stopped", "[0.0 side] up", "[0.0] main"]
 
 
+def test_a_sidecar_that_ends_is_started_again(run):
+    shared = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
+    template = {"volumes": [{"name": "shared", "emptyDir": {}}],
+                "initContainers": [{"name": "side", "restartPolicy": "Always", "command": ["sh", "-c", "echo up; echo >> /shared/starts; exit 3"], **shared}]}
+    done = run(job("until [ $(wc -l < /shared/starts) -ge 2 ]; do sleep 0.05; done; echo main", template=template, container=shared))
+    assert done.code == 0, done.out + done.err
+    assert sorted(done.lines) == ["[0.0 side] up", "[0.0 side] up", "[0.0] main"]
+
+
 def test_working_directory_host_name_and_aliases(run, tmp_path):
     done = run(job("pwd; hostname; getent hosts far", container={"workingDir": str(tmp_path)},
                    template={"hostAliases": [{"ip": "192.0.2.7", "hostnames": ["far"]}]}))

@@ -79,6 +79,24 @@ TEST(a_condition_keeps_its_time_until_it_changes)
     CHECK_STR_EQ(json_str(condition(pod, "Initialized"), "lastTransitionTime", ""), "1970-01-01T00:01:40Z");
 }
 
+TEST(a_sidecar_is_started_again_at_once_and_then_ever_later)
+{
+    static const int64_t want_s[] = {0, 10, 20, 40, 80, 160, 300, 300};
+
+    for (unsigned i = 0; i < COUNT_OF(want_s); i++)
+        CHECK_INT_EQ(pod_restart_delay_s(i + 1), want_s[i]);
+    CHECK_INT_EQ(pod_restart_delay_s(UINT32_MAX), 300);
+}
+
+TEST(restarts_of_a_container_are_counted)
+{
+    const struct container_view side = {.name = "side", .role = CONTAINER_SIDECAR, .restarts = 2};
+    AUTO(json) cJSON *pod = json_object();
+
+    pod_status_put(pod, &(struct pod_view){.containers = &side, .count = 1, .address = "127.0.0.1"}, 60);
+    CHECK_INT_EQ(json_i64(json_at(pod, "status/initContainerStatuses")->child, "restartCount", 0), 2);
+}
+
 TEST(a_container_that_has_ended_tells_how)
 {
     const struct container_view main = {.name = "main",
