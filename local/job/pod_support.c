@@ -139,7 +139,7 @@ const char *pod_support_name(enum pod_support_kind how)
 
 char *pod_support_line(enum pod_support_kind how, const char *what, const char *why)
 {
-    return mem_printf("%-13s %-34s %s", pod_support_name(how), what, why);
+    return mem_printf("%-13s %-36s  %s", pod_support_name(how), what, why);
 }
 
 /* A path without the numbers of items, and with one name for the two lists of containers. */
@@ -288,10 +288,12 @@ static void check_children(const struct check *check, const cJSON *node, const c
                                           : mem_printf("%s%s%s", path, *path ? "." : "", json_key(child));
 
         /* Written in a path, such a key would be read as another field's place. */
-        if (cJSON_IsObject(node) && strpbrk(json_key(child), ".["))
-            report(check, below, "Forbidden: unknown field");
-        else
+        if (!cJSON_IsObject(node) || !strpbrk(json_key(child), ".["))
             check_field(check, child, below);
+        else if (str_has_suffix(path, ".resources.limits")) /* example.com/device */
+            note(check, find_row("containers[].resources"), below);
+        else
+            report(check, below, "Forbidden: unknown field");
     }
 }
 

@@ -175,7 +175,7 @@ TEST(an_object_of_another_kind_is_a_mistake_without_a_job_and_with_strict)
         AUTO(strv) struct strv notes = {0}, warnings = {0}, problems = {0};
 
         job_check_all(&objects, ENGINE_PROCESS, is_strict, 64, &notes, &warnings, &problems);
-        CHECK(strv_has(&notes, "ignored       IPUjob x                           there is no cluster") ==
+        CHECK(strv_has(&notes, "ignored       IPUjob x                              there is no cluster") ==
               (has_job && !is_strict));
         CHECK((problems.count > 0) == (!has_job || is_strict));
         if (problems.count)

@@ -60,6 +60,8 @@ TEST(each_field_is_decided_by_the_longest_path)
          "\"subPath\":\"a/../b\"}]}],\"volumes\":[{\"name\":\"v\"}]}",
          NULL, "containers[0].volumeMounts[1].subPath: Invalid value"},
         {"{\"containers\":[{" RUNS "}],\"nodeSelector\":{\"a\":\"b\"}}", "ignored       nodeSelector", NULL},
+        {"{\"containers\":[{" RUNS ",\"resources\":{\"limits\":{\"example.com/device\":1}}}]}",
+         "ignored       containers[].resources", NULL},
         {"{\"containers\":[{\"name\":\"a\"}]}", NULL, "containers[0].command: Required value"},
         {"{\"containers\":[{" RUNS ",\"tty\":null}]}", NULL, NULL},
     };
