@@ -120,5 +120,5 @@ def test_without_the_right_to_send_files_no_job_stays(world, user, monkeypatch):
 
 def test_a_timeout_says_what_the_job_waits_for(world, user):
     job = user.submit(["train"], image="train:1", name="waits")
-    with pytest.raises(TimeoutError, match=f"{world.ns}/waits has not ended after 1 s; it is Pending: Waiting for the IPU operator to pick up the job"):
+    with pytest.raises(TimeoutError, match=f"{world.ns}/waits is not Completed after 1 s; it is Pending: Waiting for the IPU operator to pick up the job"):
         job.wait(timeout=1)
