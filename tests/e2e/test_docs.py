@@ -44,9 +44,11 @@ END
         helm uninstall ipu-operator --namespace ipu-operator --no-hooks --wait
         kubectl create namespace research""",
     "docs/jobs.md#Job lifecycle": "kubectl apply -f deploy/examples/digits.yaml",
+    # It still runs when it is suspended.
     "docs/kubectl-ipu.md#kubectl ipu": """
-        kubectl apply -f deploy/examples/digits.yaml
-        kubectl wait --for=condition=Finished ipujob/NAME --timeout=3m""",
+        sed "s|command:.*|command: [sh, -c, 'python3 /examples/digits.py; sleep 45']|" deploy/examples/digits.yaml | kubectl apply -f -
+        kubectl wait --for=condition=Running ipujob/NAME --timeout=3m
+        until kubectl logs NAME-worker-0 | grep -q done; do sleep 0.2; done""",
     "docs/jobs.md#Scaling": """
         kubectl delete ipujob NAME
         sed s/session/NAME/ deploy/examples/interactive.yaml | kubectl apply -f -
