@@ -16,6 +16,7 @@ import pytest
 import websocket_client as client
 from websocket_client import WebSocket
 
+from process_memory import peak_kib
 from waiting import until
 
 DEADLINE_S = 60
@@ -133,11 +134,6 @@ class Ui:
     def close(self):
         self.process.kill()
         self.process.communicate()
-
-
-def peak_kib(ui):
-    """The most memory that it had."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", open(f"/proc/{ui.process.pid}/status").read())[1])
 
 
 @pytest.fixture
@@ -274,7 +270,7 @@ def test_a_job_that_prints_fast_freezes_nothing(api, serve):
         live.until(lambda message: message["type"] == "put" and message["object"]["status"].get("message") == str(number))
         assert time.monotonic() - began < ANSWER_S
     if "asan" not in os.environ.get("BUILD_DIR", ""):
-        assert peak_kib(ui) < 100 * 1024
+        assert peak_kib(ui.process.pid) < 100 * 1024
 
 
 def test_names_from_the_cluster_are_made_visible(api, serve):
@@ -428,7 +424,7 @@ def test_a_flood_of_frames_is_ended(serve):
     live.connection.sendall(client.frame(b"", opcode=client.PING))
     assert live.receive()[0] == client.PONG
     if "asan" not in os.environ.get("BUILD_DIR", ""):
-        assert peak_kib(ui) < 100 * 1024
+        assert peak_kib(ui.process.pid) < 100 * 1024
 
 
 def test_a_request_that_is_not_finished_is_closed(serve):
@@ -454,7 +450,7 @@ def test_a_page_that_does_not_read_is_closed(api, serve):
                 ended.append(slow.receive())
         assert len(ended) < 250
     if "asan" not in os.environ.get("BUILD_DIR", ""):
-        assert peak_kib(ui) < 100 * 1024
+        assert peak_kib(ui.process.pid) < 100 * 1024
 
 
 # Its end

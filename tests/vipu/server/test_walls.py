@@ -2,7 +2,6 @@
 the others are served meanwhile, and afterwards the memory is given back. The table of attacks is in docs/security.md."""
 
 import os
-import re
 import socket
 import ssl
 import statistics
@@ -13,6 +12,7 @@ import pytest
 import rawh2
 from generic import pb, version_by, version_of
 from peers import is_sanitized
+from process_memory import peak_kib
 from waiting import until
 from rawh2 import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, frame, headers, message, reset, settings
 from test_abuse import CALL, Raw, resident_mib
@@ -25,8 +25,7 @@ ALICE = dict(user_id="alice", access_key="alice-key-685X_K4uC")
 
 def most_mib(server):
     """The most memory that it has had so far."""
-    with open(f"/proc/{server.process.pid}/status") as status:
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) / 1024
+    return peak_kib(server.process.pid) / 1024
 
 
 class Bystander:

@@ -9,6 +9,7 @@ from concurrent import futures
 import grpc
 
 from generic import pb, services
+from process_memory import peak_kib
 from programs import DEADLINE_S, program, until
 
 Line = namedtuple("Line", "number what kind code sent unknown text")
@@ -48,8 +49,7 @@ class Probe:
         """The most memory it ever had; None with a sanitizer, which needs memory of its own."""
         if is_sanitized(self.process):
             return None
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) << 10
+        return peak_kib(self.process.pid) << 10
 
     def rest(self):
         """The calls that no gate has shown. Not by communicate(), which knows nothing of what was read ahead at a gate."""
