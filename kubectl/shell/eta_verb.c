@@ -10,13 +10,8 @@ static int print_eta(const struct session *session, const cJSON *job, const cJSO
     AUTO(str) struct str text = {0};
 
     operator_sign_put(report, controllers, session_now(session));
-    if (session->options->output == OUTPUT_JSON) {
-        AUTO(mem) char *printed = json_print_pretty(report);
-
-        str_addf(&text, "%s\n", printed);
-    } else {
+    if (!session_add_json(session, report, &text))
         eta_print(report, session->options->output == OUTPUT_WIDE, session_now(session), &text);
-    }
     return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
 }
 

@@ -38,11 +38,9 @@ static void add_report(const struct listing *listing, const cJSON *report, bool 
     const struct options *options = listing->session->options;
     const cJSON *items = json_at(report, "items");
 
-    if (options->output == OUTPUT_JSON) {
-        AUTO(mem) char *printed = options->watch ? json_print(report) : json_print_pretty(report);
-
-        str_addf(out, "%s\n", printed);
-    } else if (options->output == OUTPUT_NAME) {
+    if (session_add_json(listing->session, report, out))
+        return;
+    if (options->output == OUTPUT_NAME) {
         add_names(items, out);
     } else if (items->child) {
         table_add(out, listing->columns, items, &listing->session->look,

@@ -22,13 +22,8 @@ static bool add_map(const struct session *session, const cJSON *controllers, con
     const struct options *options = session->options;
     AUTO(json) cJSON *report = map_report(controllers, jobs, options->domain);
 
-    if (options->output == OUTPUT_JSON) {
-        AUTO(mem) char *printed = options->watch ? json_print(report) : json_print_pretty(report);
-
-        str_addf(out, "%s\n", printed);
-    } else if (json_at(report, "items")->child) {
+    if (!session_add_json(session, report, out) && json_at(report, "items")->child)
         map_print(report, &session->look, options->output == OUTPUT_WIDE, session_now(session), out);
-    }
     return json_at(report, "items")->child != NULL;
 }
 

@@ -72,6 +72,17 @@ void complain_of_silence(const struct session *session, const cJSON *controllers
         complain("%s", str_text(&text));
 }
 
+bool session_add_json(const struct session *session, const cJSON *report, struct str *out)
+{
+    const struct options *options = session->options;
+
+    if (options->output != OUTPUT_JSON)
+        return false;
+    AUTO(mem) char *printed = options->watch ? json_print(report) : json_print_pretty(report);
+    str_addf(out, "%s\n", printed);
+    return true;
+}
+
 bool print_out(const char *bytes, size_t len)
 {
     return fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0;

@@ -62,6 +62,8 @@ MUST_USE bool session_fetch_rest(struct session *session, struct fetch *list, st
 #define BYTES_MAX ((size_t)128 * 1024 * 1024)
 #define PAGES_MAX 300u
 
+/* With -o json: the report and a newline, in one line with --watch. False: there is another output. */
+bool session_add_json(const struct session *session, const cJSON *report, struct str *out);
 /* False when standard output is closed, for example by head: not worth a message. */
 bool print_out(const char *bytes, size_t len);
 int64_t now_seconds(void); /* by the clock of this machine */

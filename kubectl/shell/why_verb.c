@@ -55,14 +55,9 @@ static int print_report(const struct session *session, const cJSON *report)
 {
     AUTO(str) struct str text = {0};
 
-    if (session->options->output == OUTPUT_JSON) {
-        AUTO(mem) char *printed = json_print_pretty(report);
-
-        str_addf(&text, "%s\n", printed);
-    } else {
+    if (!session_add_json(session, report, &text))
         why_print(report, &session->look, session->options->output == OUTPUT_WIDE, session_now(session),
                   &text);
-    }
     return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
 }
 
