@@ -1,10 +1,10 @@
 #include "operator/admin/release.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/core/mem.h"
 #include "operator/admin/sync_client.h"
+#include "operator/api/names.h"
 #include "operator/api/partition/orphan.h"
 
 enum { POLL_MS = 500 };
@@ -49,7 +49,7 @@ static void add_users(const cJSON *list, const char *job_key, struct strv *users
 /* The pods of a job's namespace, some at a time. */
 static bool find_users(struct sync_client *client, const char *job_key, struct strv *users, struct err *err)
 {
-    AUTO(mem) char *ns = mem_strndup(job_key, strcspn(job_key, "/"));
+    AUTO(mem) char *ns = namespace_of_key(job_key);
     AUTO(mem) char *more = mem_strdup("");
 
     do {

@@ -140,6 +140,11 @@ bool name_is_hashed(const char *id, const char *uid, const char *operator_ns, ui
     return str_has_suffix(id, tail) || str_has_suffix(id, later_tail);
 }
 
+char *namespace_of_key(const char *key)
+{
+    return mem_strndup(key, strcspn(key, "/"));
+}
+
 uint16_t name_master_port(const char *uid, uint32_t instance)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */

@@ -120,6 +120,8 @@ char *partition_id_next_owner(const char *prefix, const char *id, size_t *at, ui
  * prefix. */
 bool name_is_hashed(const char *id, const char *uid, const char *operator_ns, uint32_t instance,
                     uint32_t attempt);
+/* The namespace of a job's key, "namespace/name". Owned by the caller. */
+char *namespace_of_key(const char *key);
 /* A port in [20000, 29999] derived from the job's uid and the instance, for rendezvous of its workers. */
 uint16_t name_master_port(const char *uid, uint32_t instance);
 /* The next of the ids in an annotation graphcore.ai/release, which commas or spaces separate; false: there

@@ -6,6 +6,7 @@
 #include "base/core/map.h"
 #include "base/core/mem.h"
 #include "base/core/str.h"
+#include "operator/api/names.h"
 
 /* One controller after what is granted now. */
 struct counter {
@@ -57,7 +58,7 @@ static uint32_t admit_waiting(struct admitted *admitted, const struct claim *cla
         *ret_full = CLAIM_QUEUE_IS_FULL;
     }
     if (limits->per_namespace) {
-        AUTO(mem) char *ns = mem_strndup(claim->job, strcspn(claim->job, "/"));
+        AUTO(mem) char *ns = namespace_of_key(claim->job);
         uint32_t before = (uint32_t)(uintptr_t)map_get(&admitted->namespaces, ns);
 
         if (count > limits->per_namespace - before) {

@@ -5,6 +5,7 @@
 
 #include "base/core/map.h"
 #include "base/core/mem.h"
+#include "operator/api/names.h"
 
 /* Of a controller that does not report how many IPUs it has: more than all requests at a time take. */
 #define BLIND_IPUS FORECAST_COUNTED_MAX
@@ -34,7 +35,7 @@ struct claims_plan_memory {
 
 static uint32_t namespace_number(struct claims_plan_memory *m, const char *job)
 {
-    AUTO(mem) char *ns = mem_strndup(job, strcspn(job, "/"));
+    AUTO(mem) char *ns = namespace_of_key(job);
     uintptr_t number = (uintptr_t)map_get(&m->numbers, ns);
 
     if (!number) {

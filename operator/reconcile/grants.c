@@ -1,7 +1,6 @@
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
+#include "operator/api/names.h"
 #include "operator/history/history.h"
 #include "operator/pool/claims.h"
 #include "operator/reconcile/decide/lifetime.h"
@@ -462,7 +461,7 @@ static void count_held(const struct reconciler *r, struct map *ret)
         for (size_t k = 0; k < cache->claims.grant_count; k++)
             unseen += grant_is_unseen(r, &cache->claims.grants[k]);
         if (unseen) {
-            AUTO(mem) char *ns = mem_strndup(cache->key, strcspn(cache->key, "/"));
+            AUTO(mem) char *ns = namespace_of_key(cache->key);
 
             add_held(ret, ns, unseen * cache->ipus_per_instance);
         }

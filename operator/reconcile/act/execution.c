@@ -92,7 +92,7 @@ void request_end(struct request *request)
 
 char *execution_ns(const struct execution *execution)
 {
-    return mem_strndup(execution->key, strcspn(execution->key, "/"));
+    return namespace_of_key(execution->key);
 }
 
 void execution_free(struct execution *execution)

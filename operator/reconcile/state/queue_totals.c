@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/api/names.h"
 
 /* ---- the oldest ---- */
 
@@ -56,14 +57,9 @@ int64_t queue_totals_oldest_s(const struct queue_totals *totals)
 
 /* ---- namespaces and groups ---- */
 
-static char *namespace_of(const struct job_cache *cache)
-{
-    return mem_strndup(cache->key, strcspn(cache->key, "/"));
-}
-
 static struct queue_namespace *find_namespace(struct queue_totals *totals, const struct job_cache *cache)
 {
-    AUTO(mem) char *name = namespace_of(cache);
+    AUTO(mem) char *name = namespace_of_key(cache->key);
     struct queue_namespace *ns = map_get(&totals->namespaces, name);
 
     if (!ns) {
@@ -144,7 +140,7 @@ void queue_totals_drop(struct queue_totals *totals, struct job_cache *cache)
 {
     struct queue_share *share = &cache->share;
     struct queue_group *group = share->group;
-    AUTO(mem) char *name = namespace_of(cache);
+    AUTO(mem) char *name = namespace_of_key(cache->key);
     struct queue_namespace *ns = map_get(&totals->namespaces, name);
 
     if (!group)
