@@ -16,8 +16,8 @@
 #include "vipu/server/storage/store_file.h"
 #include "vipu/server/storage/store_repair.h"
 
-static char folder[] =
-    "/dev/shm/fuzz-XXXXXX"; /* in memory: every input syncs its files, for which a disk takes milliseconds */
+/* In memory: every input syncs its files, which takes a disk milliseconds. It stays after a crash. */
+static char folder[] = "/dev/shm/fuzz-XXXXXX";
 static char *path, *log_path;
 
 struct input {

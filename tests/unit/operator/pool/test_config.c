@@ -206,6 +206,16 @@ static const struct {
       "c.yaml: line 4: \"a::\": V-IPU controller a port 8090 is listed twice"}},
 };
 
+static void read_controller(struct pool_config *ret, const char *item)
+{
+    AUTO(mem) char *yaml = mem_printf("vipuControllers:\n- %s\n", item);
+    AUTO(strv) struct strv problems = {0};
+
+    pool_config_add_yaml(ret, slice_of(yaml), "c.yaml", &problems);
+    CHECK_INT_EQ(problems.count, 0);
+    CHECK_INT_EQ(ret->count, 1);
+}
+
 TEST(a_controller_with_a_secret_has_tls_unless_it_is_turned_off)
 {
     static const struct {
@@ -221,13 +231,9 @@ TEST(a_controller_with_a_secret_has_tls_unless_it_is_turned_off)
     };
 
     CHECK_ROWS (row, rows) {
-        AUTO(mem) char *yaml = mem_printf("vipuControllers:\n- %s\n", row->item);
         AUTO(pool_config) struct pool_config config = {0};
-        AUTO(strv) struct strv problems = {0};
 
-        pool_config_add_yaml(&config, slice_of(yaml), "c.yaml", &problems);
-        CHECK_INT_EQ(problems.count, 0);
-        CHECK_INT_EQ(config.count, 1);
+        read_controller(&config, row->item);
         CHECK_STR_EQ(config.items[0].secret, row->secret);
         CHECK_INT_EQ(config.items[0].tls, row->tls);
     }
@@ -247,13 +253,9 @@ TEST(a_controller_may_have_its_own_policy)
     };
 
     CHECK_ROWS (row, rows) {
-        AUTO(mem) char *yaml = mem_printf("vipuControllers:\n- %s\n", row->item);
         AUTO(pool_config) struct pool_config config = {0};
-        AUTO(strv) struct strv problems = {0};
 
-        pool_config_add_yaml(&config, slice_of(yaml), "c.yaml", &problems);
-        CHECK_INT_EQ(problems.count, 0);
-        CHECK_INT_EQ(config.count, 1);
+        read_controller(&config, row->item);
         CHECK_INT_EQ(config.items[0].has_policy, row->has_policy);
         if (row->has_policy)
             CHECK_INT_EQ(config.items[0].policy, row->policy);

@@ -2002,15 +2002,22 @@ TEST(a_deleted_job_frees_its_partition_before_it_goes)
     check_nothing_held(w);
 }
 
-/* Nobody has answered for the creation of a record: it may exist, and show when the job has gone. */
-TEST(a_deleted_job_stays_while_its_record_may_still_come)
+/* The creation of a record got no answer: the record may exist, and show when the job has gone. */
+static struct world *with_pending_record(void)
 {
-    AUTO(world) struct world *w = world_new(ONE);
+    struct world *w = world_new(ONE);
 
     w->no_grants = true;
     world_settle(w);
     w->pending_record = "p-job-ns-0";
     w->pending_until_ms = w->now_ms + MINUTE_MS;
+    return w;
+}
+
+TEST(a_deleted_job_stays_while_its_record_may_still_come)
+{
+    AUTO(world) struct world *w = with_pending_record();
+
     world_delete_job(w);
     world_pass(w, MINUTE_MS - 1000);
     check_state(w, "Terminating", "Terminating",
@@ -2021,12 +2028,8 @@ TEST(a_deleted_job_stays_while_its_record_may_still_come)
 
 TEST(a_suspended_job_may_still_get_a_record)
 {
-    AUTO(world) struct world *w = world_new(ONE);
+    AUTO(world) struct world *w = with_pending_record();
 
-    w->no_grants = true;
-    world_settle(w);
-    w->pending_record = "p-job-ns-0";
-    w->pending_until_ms = w->now_ms + MINUTE_MS;
     world_set_spec(w, "suspend", "true");
     world_pass(w, 1000);
     check_state(

@@ -763,7 +763,7 @@ TEST(the_message_says_between_which_times_it_starts)
          "expected to start between 2026-09-21 23:40 and 2026-09-22 01:10 UTC"},
         {"2026-09-22T01:00:00Z", "2026-09-22T01:00:00Z", "expected to start at 2026-09-22 01:00 UTC"},
         {"2026-09-21T16:40:00Z", "open", "expected to start after 16:40 UTC"},
-        {"soon", "2026-09-21T16:40:00Z", NULL}, /* somebody has edited it */
+        {"soon", "2026-09-21T16:40:00Z", NULL}, /* a user has edited it */
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
