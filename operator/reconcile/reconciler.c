@@ -237,6 +237,11 @@ bool reconciler_is_synced(const struct reconciler *r)
     return reconciler_watches_are_synced(r);
 }
 
+bool reconciler_knows_queue(const struct reconciler *r)
+{
+    return r->all_validated;
+}
+
 char *reconciler_trouble(const struct reconciler *r)
 {
     const struct watch *watches[WATCHES_MAX];

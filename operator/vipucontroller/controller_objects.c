@@ -198,9 +198,11 @@ static void update_configured(struct controller_objects *o, size_t index)
         create(o, name);
         return;
     }
+    if (object->status && !reconciler_knows_queue(o->reconciler))
+        return; /* what the previous leader knew stays until this one knows it */
     controller_report_read(o->reconciler, index, &report);
     if (object->status && !report.facts.is_known && !report.facts.trouble)
-        return; /* what the previous leader knew stays until the controller answers */
+        return; /* nor has the controller answered yet */
     report.facts.starts = controller_starts_of(o->starts, index, &report.facts.start_count);
     write_status(o, object, &report.facts);
 }

@@ -79,7 +79,7 @@ static bool begin_round(struct controller_starts *s)
 {
     int64_t now = loop_now_ms(s->loop);
 
-    for (size_t i = 0; s->reconciler->all_validated && i < s->controller_count; i++) {
+    for (size_t i = 0; reconciler_knows_queue(s->reconciler) && i < s->controller_count; i++) {
         AUTO(vipu_pool_view) struct vipu_pool_view pool = pool_free_capacity(s->reconciler->pool, i);
 
         if (now < s->next_ms[i] || !pool.total_ipus)

@@ -12,11 +12,11 @@ from conftest import ROOT
 from packages import DEADLINE_S
 
 SUM = """
-import numpy, popdist, popdist.collectives
+import sys, numpy, popdist, popdist.collectives
 popdist.init()
 data = numpy.ones(3, dtype=numpy.float16)
 popdist.collectives.allReduceSum(data, id="sum")
-print(data.tolist())
+sys.stdout.write(f"{data.tolist()}\\n")  # print writes the end of a line apart where Python does not buffer
 """
 LIBRARIES = {"popdist/libpopdist.so.1", "popdist/libpopdist_mpi.so", "popdist/_popdist.abi3.so"}
 OLDEST_PYTHON = (3, 8)
