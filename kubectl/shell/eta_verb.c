@@ -1,5 +1,5 @@
 #include "base/core/mem.h"
-#include "kubectl/core/eta.h"
+#include "kubectl/core/answers/eta.h"
 #include "kubectl/core/operator_sign.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"

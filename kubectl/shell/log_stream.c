@@ -2,7 +2,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
-#include "kubectl/core/why.h"
+#include "kubectl/core/answers/why.h"
 #include "operator/kube/client/stream.h"
 
 /* Without --follow, the user waits for the end. */

@@ -6,7 +6,7 @@
 #include "base/core/visible.h"
 #include "kubectl/core/jobs.h"
 #include "kubectl/core/log_text.h"
-#include "kubectl/core/why.h"
+#include "kubectl/core/answers/why.h"
 #include "kubectl/shell/log_stream.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"

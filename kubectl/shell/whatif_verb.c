@@ -1,6 +1,6 @@
 #include "base/core/mem.h"
 #include "kubectl/core/operator_sign.h"
-#include "kubectl/core/whatif.h"
+#include "kubectl/core/answers/whatif.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
 

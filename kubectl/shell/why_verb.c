@@ -1,5 +1,5 @@
 #include "base/core/mem.h"
-#include "kubectl/core/why.h"
+#include "kubectl/core/answers/why.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
 

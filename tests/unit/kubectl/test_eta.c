@@ -1,4 +1,4 @@
-#include "kubectl/core/eta.h"
+#include "kubectl/core/answers/eta.h"
 
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"

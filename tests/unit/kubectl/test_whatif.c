@@ -1,4 +1,4 @@
-#include "kubectl/core/whatif.h"
+#include "kubectl/core/answers/whatif.h"
 
 #include "base/text/timefmt.h"
 #include "lib/check.h"

@@ -1,4 +1,4 @@
-#include "kubectl/core/why.h"
+#include "kubectl/core/answers/why.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include "base/core/mem.h"
 #include "base/core/visible.h"
 #include "base/text/timefmt.h"
-#include "kubectl/core/eta.h"
+#include "kubectl/core/answers/eta.h"
 #include "kubectl/core/operator_sign.h"
-#include "kubectl/core/why.h"
+#include "kubectl/core/answers/why.h"
 #include "operator/api/observed/log_tail.h"
 
 enum { INDENT = 14, WRAP_MIN = 20, SHOWN_MAX = 5, LAST_LINES = 10 };

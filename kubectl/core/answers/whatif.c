@@ -1,11 +1,11 @@
-#include "kubectl/core/whatif.h"
+#include "kubectl/core/answers/whatif.h"
 
 #include <stdlib.h>
 
 #include "base/core/mem.h"
 #include "base/core/visible.h"
 #include "base/text/timefmt.h"
-#include "kubectl/core/eta.h"
+#include "kubectl/core/answers/eta.h"
 #include "kubectl/core/jobs.h"
 
 enum { SIZES_MAX = 32 }; /* of one controller; the operator tells of 17 at most */

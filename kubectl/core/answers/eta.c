@@ -1,4 +1,4 @@
-#include "kubectl/core/eta.h"
+#include "kubectl/core/answers/eta.h"
 
 #include "base/core/visible.h"
 #include "base/text/timefmt.h"
