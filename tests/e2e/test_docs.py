@@ -49,6 +49,7 @@ END
         sed "s|command:.*|command: [sh, -c, 'python3 /examples/digits.py; sleep 45']|" deploy/examples/digits.yaml | kubectl apply -f -
         kubectl wait --for=condition=Running ipujob/NAME --timeout=3m
         until kubectl logs NAME-worker-0 | grep -q done; do sleep 0.2; done""",
+    "docs/kubectl-ipu.md#Read the logs of all ranks": "kubectl wait --for=condition=Running ipujob/NAME --timeout=3m",
     "docs/jobs.md#Scaling": """
         kubectl delete ipujob NAME
         sed s/session/NAME/ deploy/examples/interactive.yaml | kubectl apply -f -

@@ -25,15 +25,15 @@ TEST(things_happen_when_they_are_due_and_the_rest_at_the_end)
     struct loop *loop = loop_new();
     struct delayed_calls *calls = delayed_calls_new(loop);
     AUTO(str) struct str order = {0};
-    struct note notes[] = {{loop, &order, 'c', true},
+    struct note notes[] = {{loop, &order, 'd', false},
                            {loop, &order, 'a', false},
-                           {loop, &order, 'd', false},
-                           {loop, &order, 'b', false}};
+                           {loop, &order, 'b', false},
+                           {loop, &order, 'c', true}};
 
-    CHECK(delayed_calls_add(calls, 20, 0, on_happen, &notes[0]));
+    CHECK(delayed_calls_add(calls, 600000, 0, on_happen, &notes[0]));
     CHECK(delayed_calls_add(calls, 0, 0, on_happen, &notes[1]));
-    CHECK(delayed_calls_add(calls, 600000, 0, on_happen, &notes[2]));
-    CHECK(delayed_calls_add(calls, 0, 0, on_happen, &notes[3]));
+    CHECK(delayed_calls_add(calls, 0, 0, on_happen, &notes[2]));
+    CHECK(delayed_calls_add(calls, 20, 0, on_happen, &notes[3]));
     CHECK_STR_EQ(str_text(&order), ""); /* never before delayed_calls_add returns */
     loop_run(loop);
     CHECK_STR_EQ(str_text(&order), "abc");
