@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 
 struct slice slice_of(const char *text)
@@ -247,15 +248,10 @@ bool str_eq(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* FNV-1a. Unseeded on purpose: the simulator replays runs, and iteration order must be the same in all of
- * them. */
+/* Unseeded on purpose: the simulator replays runs, and iteration order must be the same in all of them. */
 uint64_t str_hash(const char *text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
+    return fnv64_add_bytes(FNV64_BASIS, text, strlen(text));
 }
 
 /* Digits only; accumulates negatively, because INT64_MIN has no positive counterpart. */

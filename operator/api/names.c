@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/core/str.h"
 
@@ -147,11 +148,8 @@ char *namespace_of_key(const char *key)
 
 uint16_t name_master_port(const char *uid, uint32_t instance)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
+    uint32_t hash = fnv32_add(fnv32_add_bytes(FNV32_BASIS, uid, strlen(uid)), instance);
 
-    for (const char *p = uid; *p; p++)
-        hash = (hash ^ (uint8_t)*p) * 16777619u;
-    hash = (hash ^ instance) * 16777619u;
     return (uint16_t)(20000 + hash % 10000);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 
 #define WINDOW 50u /* the newest runs of a kind: recency beats similarity */
@@ -13,9 +14,7 @@
 
 static uint32_t hash_text(uint32_t hash, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return (hash ^ 0xff) * 16777619u; /* no text is the begin of another one */
+    return fnv32_add(fnv32_add_bytes(hash, text, len), 0xff); /* no text is the begin of another one */
 }
 
 static bool consists_of(const char *text, size_t len, const char *characters)
@@ -55,7 +54,7 @@ static size_t pattern_len(const char *name)
 
 struct run_kind run_kind_of(const char *ns, const char *name, const char *image, uint32_t size)
 {
-    uint32_t of_namespace = hash_text(2166136261u ^ size, ns, strlen(ns));
+    uint32_t of_namespace = hash_text(FNV32_BASIS ^ size, ns, strlen(ns));
     uint32_t of_name = hash_text(of_namespace, name, pattern_len(name));
 
     return (struct run_kind){{hash_text(of_name, image, strlen(image)), of_name, of_namespace}, size};

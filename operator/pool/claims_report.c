@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "vipu/model/shape.h"
@@ -246,11 +247,6 @@ static void set_position(const struct claims_controller *c, const struct claim_v
     wait->position = verdict->position;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return (hash ^ value) * UINT64_C(0x100000001b3);
-}
-
 uint64_t claims_basis(const struct claims_view *view)
 {
     uint64_t hash = 1;
@@ -258,11 +254,11 @@ uint64_t claims_basis(const struct claims_view *view)
     for (size_t i = 0; i < view->controller_count; i++) {
         const struct claims_controller *c = &view->controllers[i];
 
-        hash = mix(hash, str_hash(c->trouble ? c->trouble : ""));
-        hash = mix(hash, str_hash(c->trouble_since ? c->trouble_since : ""));
-        hash = mix(hash, c->is_known + 2u * c->has_nodes);
-        hash = mix(hash, c->pool->total_ipus);
-        hash = mix(hash, vipu_pool_capacity(c->pool));
+        hash = fnv64_add(hash, str_hash(c->trouble ? c->trouble : ""));
+        hash = fnv64_add(hash, str_hash(c->trouble_since ? c->trouble_since : ""));
+        hash = fnv64_add(hash, c->is_known + 2u * c->has_nodes);
+        hash = fnv64_add(hash, c->pool->total_ipus);
+        hash = fnv64_add(hash, vipu_pool_capacity(c->pool));
     }
     return hash;
 }
@@ -270,7 +266,7 @@ uint64_t claims_basis(const struct claims_view *view)
 /* What the text says of a quota depends on nothing else. */
 static uint64_t quota_basis(const struct claim_verdict *verdict)
 {
-    return mix(mix(mix(1, verdict->held_ipus), verdict->kept_ipus), verdict->quota_ipus);
+    return fnv64_add(fnv64_add(fnv64_add(1, verdict->held_ipus), verdict->kept_ipus), verdict->quota_ipus);
 }
 
 bool claims_report_has_position(const struct claim_verdict *verdict)

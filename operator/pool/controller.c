@@ -1,5 +1,7 @@
 #include "base/core/backoff.h"
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
+#include "base/core/str.h"
 #include "base/io/log.h"
 #include "operator/pool/pool_internal.h"
 
@@ -45,12 +47,9 @@ static uint64_t fingerprint(const struct vipu_partitions *list)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < list->count; i++) {
-        uint64_t hash = UINT64_C(1469598103934665603) ^ (uint64_t)list->items[i].ready_state;
+        uint64_t hash = fnv64_add(str_hash(list->items[i].id), (uint64_t)list->items[i].ready_state);
 
-        for (const char *p = list->items[i].id; *p; p++)
-            hash = (hash ^ (uint8_t)*p) * UINT64_C(1099511628211);
-        hash = (hash ^ list->items[i].size) * UINT64_C(1099511628211);
-        sum += hash; /* order does not matter */
+        sum += fnv64_add(hash, list->items[i].size); /* order does not matter */
     }
     return sum;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/text/timefmt.h"
 #include "base/core/utf8.h"
 #include "base/core/visible.h"
@@ -10,12 +11,10 @@
 #define HASH_BYTES ((size_t)17) /* with the dot */
 #define REASON_MAX_BYTES ((size_t)128)
 
-/* FNV-1a; the end mark keeps "ab","c" apart from "a","bc". */
+/* The end mark keeps "ab","c" apart from "a","bc". */
 static uint64_t hash_on(uint64_t hash, const char *text)
 {
-    for (; text != NULL && *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
-    return (hash ^ 0xff) * 0x100000001b3U;
+    return fnv64_add(fnv64_add_bytes(hash, text, text ? strlen(text) : 0), 0xff);
 }
 
 char *event_name(const struct event *event, const struct events_options *reporter)
@@ -23,7 +22,7 @@ char *event_name(const struct event *event, const struct events_options *reporte
     const char *parts[] = {reporter->controller,  reporter->instance, event->regarding.uid,
                            event->regarding.name, event->type,        event->reason,
                            event->action,         event->note};
-    uint64_t hash = 0xcbf29ce484222325U;
+    uint64_t hash = FNV64_BASIS;
 
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         hash = hash_on(hash, parts[i]);

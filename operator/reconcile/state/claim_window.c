@@ -1,5 +1,8 @@
 #include "operator/reconcile/state/claim_window.h"
 
+#include <string.h>
+
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "operator/reconcile/state/schedule.h"
 
@@ -34,12 +37,10 @@ void claim_window_remove(struct reconciler *r, const char *uid)
 
 static uint32_t group_of(const struct reconciler *r, const struct job_cache *cache)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = fnv64_add_bytes(FNV64_BASIS, cache->key, strcspn(cache->key, "/"));
 
-    for (const char *at = cache->key; *at && *at != '/'; at++)
-        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
     for (size_t i = 0; cache->eligible && i < pool_count(r->pool); i++)
-        hash = (hash ^ cache->eligible[i]) * UINT64_C(0x100000001b3);
+        hash = fnv64_add(hash, cache->eligible[i]);
     return (uint32_t)(hash >> 32) % CLAIM_GROUPS;
 }
 

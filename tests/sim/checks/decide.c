@@ -2,6 +2,7 @@
  * decided twice, because the same view must give the same plan. Borrowed objects must stay unchanged. In
  * every third world jobs are reconciled again without a reason, right after the requests of a plan have
  * completed. */
+#include "base/core/fnv.h"
 #include "checks/invariants.h"
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/state/schedule.h"
@@ -17,11 +18,7 @@ void __wrap_job_decide(const struct job_view *view, struct plan *plan);
 
 static uint64_t add_bytes(uint64_t sum, const void *bytes, size_t size)
 {
-    const unsigned char *byte = bytes;
-
-    for (size_t i = 0; byte && i < size; i++)
-        sum = (sum ^ byte[i]) * 0x100000001b3;
-    return sum;
+    return fnv64_add_bytes(sum, bytes, bytes ? size : 0);
 }
 
 /* Another one when anything of it was changed in place. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/io/log.h"
 #include "vipu/server/config/access_keys.h"
 
@@ -24,10 +25,7 @@ static const struct user *find_user(const struct login_attempt *attempt, const s
 
 static uint64_t mix(uint64_t hash, const char *text)
 {
-    do
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
-    while (*text++);
-    return hash;
+    return fnv64_add_bytes(hash, text, strlen(text) + 1);
 }
 
 static size_t slot_of(uint64_t who)

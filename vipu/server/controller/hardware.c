@@ -1,5 +1,8 @@
 #include "vipu/server/controller/hardware.h"
 
+#include <string.h>
+
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/core/str.h"
 
@@ -27,14 +30,10 @@ uint32_t hardware_topology_id(uint32_t id)
     return VIPU_AGENT_IPUS - 1 - (id ^ 1);
 }
 
-/* A stable number for a machine, for serial numbers (FNV-1a). */
+/* A stable number for a machine, for serial numbers. */
 static uint32_t machine_number(const struct vipu_machine *machine)
 {
-    uint32_t hash = 2166136261u;
-
-    for (const char *c = machine->name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    return hash;
+    return fnv32_add_bytes(FNV32_BASIS, machine->name, strlen(machine->name));
 }
 
 static char *serial(const struct vipu_machine *machine, uint32_t board)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
 
@@ -40,11 +41,9 @@ const char *attach_folder(const char *(*env)(const char *))
 static char *lock_path(const char *folder, const char *partition, uint32_t gcd)
 {
     AUTO(mem) char *name = mem_strndup(partition, NAME_BYTES);
-    uint32_t hash = 2166136261u;
+    uint32_t hash = fnv32_add_bytes(FNV32_BASIS, partition, strlen(partition));
     bool changed = strlen(partition) > NAME_BYTES;
 
-    for (const char *c = partition; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
     for (char *c = name; *c; c++) {
         bool harmless = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
                         *c == '-' || *c == '_' || (*c == '.' && c > name);
