@@ -8,6 +8,7 @@
 #include "base/core/mem.h"
 #include "base/core/str.h"
 #include "base/io/file.h"
+#include "base/io/oom_kills.h"
 
 #define FILE_MAX_BYTES 65536u
 
@@ -90,19 +91,10 @@ void memory_group_join(const struct memory_group *group)
 
 static bool has_killed(const struct memory_group *group)
 {
-    static const char name[] = "oom_kill ";
     AUTO(mem) char *path = mem_printf("%s/%s", group->dir, group->version->events);
-    AUTO(str) struct str text = {0};
-    AUTO(strv) struct strv lines = {0};
-    struct err err;
+    uint32_t count = 0;
 
-    if (!file_read(path, FILE_MAX_BYTES, &text, &err))
-        return false;
-    strv_split(str_text(&text), '\n', &lines);
-    for (size_t i = 0; i < lines.count; i++)
-        if (str_has_prefix(lines.items[i], name))
-            return !str_eq(lines.items[i] + strlen(name), "0");
-    return false;
+    return oom_kills_read(path, &count) && count > 0;
 }
 
 bool memory_group_remove(struct memory_group *group)
