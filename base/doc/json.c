@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/doc/json_bigint.h"
+#include "base/text/timefmt.h"
 
 /* cJSON allocates here, so that running out of memory aborts instead of looking like a syntax error. */
 static void *json_memory(size_t size)
@@ -324,6 +325,13 @@ cJSON *json_put_i64(cJSON *object, const char *key, int64_t value)
     /* cJSON prints larger ones with an exponent, which readers of integers reject. */
     assert(value > -1000000000000000 && value < 1000000000000000);
     return json_put_take(object, key, cJSON_CreateNumber((double)value));
+}
+
+cJSON *json_put_time(cJSON *object, const char *key, int64_t unix_s)
+{
+    char text[TIMEFMT_RFC3339_SIZE];
+
+    return json_put_str(object, key, unix_s == INT64_MAX ? NULL : timefmt_rfc3339(unix_s, text));
 }
 
 cJSON *json_put_bool(cJSON *object, const char *key, bool value)

@@ -48,6 +48,8 @@ cJSON *json_put_str(cJSON *object, const char *key, const char *text);
 cJSON *json_put_strf(cJSON *object, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 cJSON *json_put_i64(cJSON *object, const char *key, int64_t value);
+/* RFC 3339 in UTC; INT64_MAX, which nobody knows, adds nothing. */
+cJSON *json_put_time(cJSON *object, const char *key, int64_t unix_s);
 cJSON *json_put_bool(cJSON *object, const char *key, bool value);
 cJSON *json_put_object(cJSON *object, const char *key);
 cJSON *json_put_array(cJSON *object, const char *key);

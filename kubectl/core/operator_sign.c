@@ -8,7 +8,6 @@ enum { SILENT_S = 180 };
 
 void operator_sign_put(cJSON *report, const cJSON *controllers, int64_t now_s)
 {
-    char text[TIMEFMT_RFC3339_SIZE];
     int64_t last_s = 0, at_s;
 
     JSON_EACH (controller, controllers) {
@@ -17,7 +16,7 @@ void operator_sign_put(cJSON *report, const cJSON *controllers, int64_t now_s)
             last_s = at_s > last_s ? at_s : last_s;
     }
     if (last_s > 0 && last_s + SILENT_S < now_s)
-        json_put_str(report, "operatorLastSign", timefmt_rfc3339(last_s, text));
+        json_put_time(report, "operatorLastSign", last_s);
 }
 
 void operator_sign_add(struct str *out, const cJSON *report, int64_t now_s)

@@ -1,14 +1,6 @@
 #include "local/node/pod_status.h"
 
 #include "base/core/str.h"
-#include "base/text/timefmt.h"
-
-static void put_time(cJSON *object, const char *key, int64_t at_s)
-{
-    char text[TIMEFMT_RFC3339_SIZE];
-
-    json_put_str(object, key, timefmt_rfc3339(at_s, text));
-}
 
 static bool has_failed(const struct container_view *container)
 {
@@ -73,15 +65,15 @@ static void put_state(cJSON *status, const struct container_view *container)
         json_put_str(waiting, "reason", container->reason ? container->reason : "PodInitializing");
         json_put_str(waiting, "message", container->message);
     } else if (container->state == CONTAINER_RUNNING) {
-        put_time(json_put_object(state, "running"), "startedAt", container->started_s);
+        json_put_time(json_put_object(state, "running"), "startedAt", container->started_s);
     } else {
         cJSON *terminated = json_put_object(state, "terminated");
 
         json_put_i64(terminated, "exitCode", container->exit_code);
         json_put_str(terminated, "reason", container->reason);
         json_put_str(terminated, "message", container->message);
-        put_time(terminated, "startedAt", container->started_s);
-        put_time(terminated, "finishedAt", container->finished_s);
+        json_put_time(terminated, "startedAt", container->started_s);
+        json_put_time(terminated, "finishedAt", container->finished_s);
     }
 }
 
@@ -127,7 +119,7 @@ static void put_condition(cJSON *list, const cJSON *before, const char *type, bo
     if (str_eq(json_str(old, "status", NULL), value))
         json_put_str(condition, "lastTransitionTime", json_str(old, "lastTransitionTime", ""));
     else
-        put_time(condition, "lastTransitionTime", now_s);
+        json_put_time(condition, "lastTransitionTime", now_s);
 }
 
 void pod_status_put(cJSON *pod, const struct pod_view *view, int64_t now_s)
@@ -144,7 +136,7 @@ void pod_status_put(cJSON *pod, const struct pod_view *view, int64_t now_s)
     json_put_str(status, "hostIP", view->address);
     json_put_str(status, "podIP", view->address);
     json_put_str(json_push_take(json_put_array(status, "podIPs"), json_object()), "ip", view->address);
-    put_time(status, "startTime", view->started_s);
+    json_put_time(status, "startTime", view->started_s);
     put_condition(conditions, before, "PodReadyToStartContainers", !view->is_over, NULL, now_s);
     put_condition(conditions, before, "Initialized", pod_view_is_initialized(view),
                   "ContainersNotInitialized", now_s);

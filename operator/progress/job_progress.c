@@ -202,13 +202,6 @@ static void put_number(cJSON *object, const char *key, int64_t number)
         json_put_i64(object, key, number);
 }
 
-static void put_time(cJSON *object, const char *key, int64_t when_s)
-{
-    char text[TIMEFMT_RFC3339_SIZE];
-
-    json_put_str(object, key, timefmt_rfc3339(when_s, text));
-}
-
 struct total {
     int64_t percent, end_s; /* -1: unknown */
     int64_t reported_s;
@@ -266,7 +259,7 @@ static void put_instances(cJSON *out, const struct job_progress *progress, int64
         json_put_i64(item, "worker", it->worker);
         put_number(item, "percentage", it->percent);
         put_number(item, "remainingSeconds", it->remaining_s);
-        put_time(item, "lastReportTime", it->reported.unix_s);
+        json_put_time(item, "lastReportTime", it->reported.unix_s);
         if (now_s >= stale_at_s(it))
             json_put_bool(item, "stale", true);
     }
@@ -284,7 +277,7 @@ cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s)
     put_summary(ours, &total, progress->problem);
     put_number(ours, "percentage", total.percent);
     if (total.end_s >= 0)
-        put_time(ours, "estimatedEndTime", total.end_s);
+        json_put_time(ours, "estimatedEndTime", total.end_s);
     if (total.stale)
         json_put_bool(ours, "stale", true);
     json_put_str(ours, "problem", progress->problem);
@@ -292,7 +285,7 @@ cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s)
         json_put_i64(ours, "droppedMetrics", progress->metrics.dropped_metrics);
     if (!total.reporting)
         return out;
-    put_time(ours, "lastReportTime", total.reported_s);
+    json_put_time(ours, "lastReportTime", total.reported_s);
     json_put_i64(ours, "instancesReporting", (int64_t)total.reporting);
     put_instances(ours, progress, now_s);
     theirs = json_put_object(out, "trainerStatus");
@@ -300,7 +293,7 @@ cJSON *job_progress_print(const struct job_progress *progress, int64_t now_s)
     put_number(theirs, "estimatedRemainingSeconds", remaining_s);
     if (progress->metrics.metrics)
         json_put_take(theirs, "metrics", json_parse(slice_of(progress->metrics.metrics), &ignored));
-    put_time(theirs, "lastUpdatedTime", total.reported_s);
+    json_put_time(theirs, "lastUpdatedTime", total.reported_s);
     return out;
 }
 

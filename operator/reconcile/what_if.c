@@ -138,7 +138,7 @@ cJSON *what_if_print(const struct what_if *what_if)
     const struct forecast_block *block = block_of(plan, claim);
     cJSON *out = json_object(), *blocks;
 
-    plan_put_time(out, "asOf", what_if->plan->input.now_s);
+    json_put_time(out, "asOf", what_if->plan->input.now_s);
     json_put_i64(out, "ipus", what_if->request.ipus);
     json_put_i64(out, "instances", what_if->request.instances);
     json_put_i64(out, "priority", what_if->request.priority);

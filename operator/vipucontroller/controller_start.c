@@ -57,9 +57,9 @@ cJSON *controller_start_print(const struct controller_start *start)
 
     json_put_i64(out, "ipus", start->ipus);
     json_put_str(out, "state", start->state);
-    plan_put_time(out, "earliest", start->earliest_s);
-    plan_put_time(out, "expected", start->expected_s);
-    plan_put_time(out, "latest", start->latest_s);
+    json_put_time(out, "earliest", start->earliest_s);
+    json_put_time(out, "expected", start->expected_s);
+    json_put_time(out, "latest", start->latest_s);
     if (start->within_s)
         json_put_i64(out, "startsNowWithin", start->within_s);
     return out;

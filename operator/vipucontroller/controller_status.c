@@ -8,15 +8,6 @@
 
 const char *const CONTROLLER_VISIBILITIES[] = {"names", "namespaces", "sizes", NULL};
 
-/* Nothing is put if nobody knows. */
-static void put_until(cJSON *object, int64_t until_s)
-{
-    char text[TIMEFMT_RFC3339_SIZE];
-
-    if (until_s != FORECAST_UNKNOWN)
-        json_put_str(object, "until", timefmt_rfc3339(until_s, text));
-}
-
 /* ---- conditions ---- */
 
 struct condition {
@@ -209,7 +200,7 @@ static void put_partition(cJSON *item, const struct controller_partition *partit
     json_put_bool(item, "ours", partition->is_ours);
     json_put_str(item, "job", visibility == CONTROLLER_NAMES ? partition->job_key : NULL);
     json_put_str(item, "namespace", visibility == CONTROLLER_SIZES ? NULL : partition->job_ns);
-    put_until(item, partition->until_s);
+    json_put_time(item, "until", partition->until_s);
     put_places(item, facts->pool, partition->listed);
 }
 
@@ -267,7 +258,7 @@ static void put_holders(cJSON *cordon, const struct holder *holders, size_t coun
         cJSON *item = json_push_take(list, json_object());
 
         json_put_str(item, "name", holders[i].name);
-        put_until(item, holders[i].until_s);
+        json_put_time(item, "until", holders[i].until_s);
     }
 }
 
@@ -296,7 +287,7 @@ static void put_drain(cJSON *cordon, const struct controller_facts *facts,
     json_put_i64(cordon, "ipus", ipus);
     json_put_str(cordon, "state", count ? "Draining" : "Drained");
     if (count)
-        put_until(cordon, until_s);
+        json_put_time(cordon, "until", until_s);
     if (visibility != CONTROLLER_SIZES)
         put_holders(cordon, holders, holder_count);
 }
@@ -374,14 +365,13 @@ static void put_version(cJSON *status, const char *version)
 static void put_answer_time(cJSON *status, const struct controller_facts *facts, const cJSON *before)
 {
     const char *last = json_str(before, "lastAnswerTime", NULL);
-    char text[TIMEFMT_RFC3339_SIZE];
     int64_t last_s;
 
     if (last && timefmt_parse_rfc3339(last, &last_s) && last_s <= facts->listed_unix_s &&
         facts->listed_unix_s < last_s + CONTROLLER_ANSWER_S)
         json_put_str(status, "lastAnswerTime", last);
     else if (facts->listed_unix_s)
-        json_put_str(status, "lastAnswerTime", timefmt_rfc3339(facts->listed_unix_s, text));
+        json_put_time(status, "lastAnswerTime", facts->listed_unix_s);
     else
         json_put_str(status, "lastAnswerTime", last); /* a new leader has not asked yet */
 }

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "base/core/": ("base/core/",),
     "base/text/": ("base/text/", "base/core/"),
     "base/options/": ("base/options/", "base/text/", "base/core/"),
-    "base/doc/": ("base/doc/", "base/core/"),
+    "base/doc/": ("base/doc/", "base/text/", "base/core/"),
     "base/io/": ("base/io/", "base/text/", "base/core/"),
     "base/http/": ("base/http/", "base/io/", "base/text/", "base/core/"),
     "vipu/": ("vipu/", "base/"),
@@ -92,7 +92,7 @@ BANNED = {
 # write and close are mem.c's last line when memory runs out, and the closing of a descriptor at a scope's end.
 PURE = re.compile(
     r"""(__)?(mem(cpy|move|set|cmp|chr|mem|rchr)|explicit_bzero
-      |str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|chrnul|rchr|str|spn|cspn|pbrk|error_r|tol|toul|toll|toull|tod)
+      |str(len|nlen|cmp|ncmp|verscmp|casecmp|ncasecmp|chr|chrnul|rchr|str|spn|cspn|pbrk|error_r|tol|toul|toll|toull|tod)
       |rawmemchr|v?snprintf|abs|labs|qsort|bsearch|ffs|isoc99_sscanf|sigabbrev_np
       |calloc|aligned_alloc|realloc|free|malloc_trim|write|close|hton[ls]|ntoh[ls]|inet_[pn]to[pn])(_chk)?
       |abort|__assert_fail|__errno_location|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__popcount[ds]i2|__ctype_(b|tolower|toupper)_loc

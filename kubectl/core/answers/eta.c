@@ -58,7 +58,6 @@ void start_add(struct str *out, const cJSON *forecast, int64_t now_s)
 static void put_latest_end(cJSON *report, const cJSON *job)
 {
     int64_t limit_s = json_i64(job, "spec/activeDeadlineSeconds", 0), start_s = 0, end_s = 0, deadline_s = 0;
-    char text[TIMEFMT_RFC3339_SIZE];
 
     (void)timefmt_parse_rfc3339(json_str(job, "status/endTime", NULL), &end_s);
     if (limit_s > 0 && limit_s <= UINT32_MAX &&
@@ -67,7 +66,7 @@ static void put_latest_end(cJSON *report, const cJSON *job)
     if (!end_s || (deadline_s && deadline_s < end_s))
         end_s = deadline_s;
     if (end_s)
-        json_put_str(report, "latestEnd", timefmt_rfc3339(end_s, text));
+        json_put_time(report, "latestEnd", end_s);
 }
 
 cJSON *eta_report(const cJSON *job)

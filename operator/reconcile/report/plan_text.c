@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "base/text/timefmt.h"
 #include "operator/reconcile/decide/model/job_forecast.h"
 
 const char *plan_cause_name(enum forecast_cause cause)
@@ -42,14 +41,6 @@ const char *plan_start_name(const struct forecast_verdict *verdict)
     return verdict->p50_s == FORECAST_UNKNOWN ? "Open" : "Later";
 }
 
-void plan_put_time(cJSON *out, const char *key, int64_t time_s)
-{
-    char text[TIMEFMT_RFC3339_SIZE];
-
-    if (time_s != FORECAST_UNKNOWN)
-        json_put_str(out, key, timefmt_rfc3339(time_s, text));
-}
-
 void plan_push_block(cJSON *blocks, const struct forecast_block *block)
 {
     cJSON *item = json_push_take(blocks, json_object());
@@ -65,7 +56,7 @@ void plan_put_verdict(cJSON *out, const struct forecast_verdict *verdict, bool i
 
     json_put_str(out, "cause", plan_cause_name(verdict->cause));
     json_put_str(out, "basis", is_guess ? JOB_FORECAST_COUNTED : plan_basis_name(verdict->basis));
-    plan_put_time(out, "earliest", verdict->p10_s);
-    plan_put_time(out, "expected", verdict->p50_s);
-    plan_put_time(out, "latest", verdict->p90_s);
+    json_put_time(out, "earliest", verdict->p10_s);
+    json_put_time(out, "expected", verdict->p50_s);
+    json_put_time(out, "latest", verdict->p90_s);
 }

@@ -6,8 +6,6 @@
 
 const char *plan_cause_name(enum forecast_cause cause);
 const char *plan_basis_name(enum forecast_basis basis);
-/* RFC 3339; nothing is added of a time that nobody knows. */
-void plan_put_time(cJSON *out, const char *key, int64_t time_s);
 /* {"domain", "domains", "ipus"}: a mask in hexadecimal, of each of the domains. */
 void plan_push_block(cJSON *blocks, const struct forecast_block *block);
 /* "Now", "Later", "Open": at a time that nobody knows, or "Never". The forecast must be complete. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/timefmt.h"
 #include "operator/reconcile/report/plan_text.h"
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/told_forecast.h"
@@ -84,14 +83,13 @@ static cJSON *new_item(const struct job_cache *cache, const struct job *job, con
                        uint32_t instance, size_t instances)
 {
     cJSON *out = json_object();
-    char created[TIMEFMT_RFC3339_SIZE];
 
     json_put_str(out, "job", job->key);
     json_put_i64(out, "instance", instance);
     json_put_i64(out, "instances", (int64_t)instances);
     json_put_i64(out, "ipus", job->spec.ipus_per_instance);
     json_put_i64(out, "priority", cache->priority);
-    json_put_str(out, "created", timefmt_rfc3339(job_cache_queued_since_s(cache, job->created_s), created));
+    json_put_time(out, "created", job_cache_queued_since_s(cache, job->created_s));
     json_put_str(out, "state", state);
     return out;
 }
@@ -104,9 +102,9 @@ static void put_reservation(cJSON *out, const struct reconciler *r, const struct
     blocks = json_put_array(item, "blocks");
     if (kept->block.domain_count)
         plan_push_block(blocks, &kept->block);
-    plan_put_time(item, "since", kept->since_s);
-    plan_put_time(item, "start", kept->start_s);
-    plan_put_time(item, "promised", kept->promise_s);
+    json_put_time(item, "since", kept->since_s);
+    json_put_time(item, "start", kept->start_s);
+    json_put_time(item, "promised", kept->promise_s);
     json_put_str(item, "state", kept->is_closed ? "Closed" : kept->is_open ? "Open" : "Kept");
 }
 
@@ -228,8 +226,8 @@ static void print_running(const struct queue_page *page, const struct page_place
         return;
     json_put_str(item, "job", record->job_key);
     json_put_i64(item, "instance", record->instance);
-    plan_put_time(item, "start", record->created_s);
-    plan_put_time(item, "end", reconciler_end_s(page->r, record, loop_unix_micros() / 1000000));
+    json_put_time(item, "start", record->created_s);
+    json_put_time(item, "end", reconciler_end_s(page->r, record, loop_unix_micros() / 1000000));
 }
 
 static cJSON *print_place(void *ctx, const struct page_place *place)
@@ -274,7 +272,7 @@ void queue_print(struct reconciler *r, const struct page_snapshot *snapshot,
     const struct claims_plan *told = r->queue_plan.told;
 
     json_put_str(out, "policy", CLAIMS_POLICIES[r->options.queue_policy]);
-    plan_put_time(out, "asOf", told ? told->input.now_s : FORECAST_UNKNOWN);
+    json_put_time(out, "asOf", told ? told->input.now_s : FORECAST_UNKNOWN);
     if (!request->continues)
         put_controllers(&page, out);
     page_snapshot_print(snapshot, PAGE_QUEUE, request, print_place, &page, out);

@@ -158,7 +158,6 @@ static void status_rows(struct table *table, const struct vipu_status *status)
 
 static cJSON *status_json(const struct vipu_status *status)
 {
-    char when[TIMEFMT_RFC3339_SIZE];
     cJSON *object = json_object(), *errors;
 
     put_enum(object, "ready_state", "PS", vipu_ready_state_name(status->ready_state));
@@ -169,7 +168,7 @@ static cJSON *status_json(const struct vipu_status *status)
     json_put_i64(object, "max_auto_reset_retries", status->max_auto_reset_retries);
     json_put_i64(object, "auto_reset_retry_count", status->auto_reset_retry_count);
     if (status->last_auto_reset_unix_s)
-        json_put_str(object, "last_auto_reset_time", timefmt_rfc3339(status->last_auto_reset_unix_s, when));
+        json_put_time(object, "last_auto_reset_time", status->last_auto_reset_unix_s);
     return object;
 }
 

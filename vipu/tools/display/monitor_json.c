@@ -1,7 +1,6 @@
 #include "vipu/tools/display/monitor.h"
 
 #include "base/core/mem.h"
-#include "base/text/timefmt.h"
 #include "base/core/visible.h"
 #include "base/doc/json.h"
 
@@ -25,7 +24,6 @@ static void put_ipu(cJSON *list, const struct gcd_view *view, uint32_t index)
 static void put_process(cJSON *list, const struct lock_record *holder, uint64_t pid_space, int64_t now_unix_s)
 {
     cJSON *object = json_push_take(list, json_object()), *ipus;
-    char since[TIMEFMT_RFC3339_SIZE];
 
     ipus = json_put_array(object, "ipus");
     for (uint32_t i = 0; i < holder->count; i++)
@@ -36,7 +34,7 @@ static void put_process(cJSON *list, const struct lock_record *holder, uint64_t 
     json_put_str(object, "command", holder->command);
     json_put_str(object, "user", holder->user);
     json_put_str(object, "host", holder->host);
-    json_put_str(object, "since", timefmt_rfc3339(holder->since_unix_s, since));
+    json_put_time(object, "since", holder->since_unix_s);
     json_put_i64(object, "seconds",
                  now_unix_s > holder->since_unix_s ? now_unix_s - holder->since_unix_s : 0);
     json_put_bool(object, "otherNamespace", holder->pid_space != pid_space);

@@ -242,7 +242,6 @@ static void put_container(cJSON *item, const struct pod *pod)
 static cJSON *entry_of(const struct failure *failure)
 {
     cJSON *item = json_object();
-    char when[TIMEFMT_RFC3339_SIZE];
 
     json_put_i64(item, "instance", failure->instance);
     json_put_i64(item, "attempt", failure->attempt);
@@ -257,7 +256,7 @@ static cJSON *entry_of(const struct failure *failure)
     json_put_str(item, "message", last_words(failure));
     json_put_str(item, "reason", failure->reason);
     if (failure->at_s)
-        json_put_str(item, "time", timefmt_rfc3339(failure->at_s, when));
+        json_put_time(item, "time", failure->at_s);
     return item;
 }
 

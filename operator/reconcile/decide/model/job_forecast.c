@@ -67,14 +67,6 @@ bool job_forecast_round(const struct forecast_verdict *expected, int64_t now_s, 
     return true;
 }
 
-static void put_time(cJSON *object, const char *key, int64_t at_s)
-{
-    char text[TIMEFMT_RFC3339_SIZE];
-
-    if (at_s != FORECAST_UNKNOWN)
-        json_put_str(object, key, timefmt_rfc3339(at_s, text));
-}
-
 static void put_block(cJSON *object, const struct job_forecast *forecast)
 {
     cJSON *block = json_put_object(object, "reservedBlock"), *places;
@@ -95,14 +87,14 @@ cJSON *job_forecast_print(const cJSON *before, const struct job_forecast *foreca
 
     json_put_i64(object, "position", forecast->position);
     json_put_str(object, "basis", forecast->basis);
-    put_time(object, "earliest", forecast->earliest_s);
-    put_time(object, "expected", forecast->expected_s);
-    put_time(object, "latest", forecast->latest_s);
+    json_put_time(object, "earliest", forecast->earliest_s);
+    json_put_time(object, "expected", forecast->expected_s);
+    json_put_time(object, "latest", forecast->latest_s);
     if (forecast->controller)
         put_block(object, forecast);
     json_put_str(object, "asOf", json_str(before, "forecast/asOf", NULL));
     if (!json_equal(object, json_at(before, "forecast")))
-        put_time(object, "asOf", now_s);
+        json_put_time(object, "asOf", now_s);
     return object;
 }
 

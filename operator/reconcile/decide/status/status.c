@@ -112,14 +112,13 @@ static void put_queue(cJSON *status, const struct job_verdict *v, const struct j
 {
     const struct claim_wait *wait = v->wait;
     cJSON *queue, *blockers;
-    char since[TIMEFMT_RFC3339_SIZE];
 
     if (!wait || !wait->controller || verdict_has_ended(v))
         return;
     queue = json_put_object(status, "queue");
     json_put_str(queue, "controller", wait->controller);
     json_put_i64(queue, "ipus", view->job->spec.ipus_per_instance);
-    json_put_str(queue, "since", timefmt_rfc3339(view->turn_s, since)); /* see job_cache_recall_status */
+    json_put_time(queue, "since", view->turn_s); /* see job_cache_recall_status */
     if (wait->position > CLAIMS_POSITIONS)
         return;
     json_put_i64(queue, "position", wait->position);
@@ -171,11 +170,10 @@ static bool had_partitions(const cJSON *before, const struct job_verdict *v)
 
 static void put_end_time(cJSON *status, uint32_t ttl_s)
 {
-    char end[TIMEFMT_RFC3339_SIZE];
     int64_t start_s;
 
     if (ttl_s && timefmt_parse_rfc3339(json_str(status, "startTime", ""), &start_s))
-        json_put_str(status, "endTime", timefmt_rfc3339(start_s + ttl_s, end));
+        json_put_time(status, "endTime", start_s + ttl_s);
 }
 
 /* The start of the time limits in lifetime.c. A resumed job starts them again. */
@@ -211,7 +209,6 @@ static void put_start_failure(cJSON *status, const cJSON *before, const struct j
     bool is_rejected = !view->requeues && v->stuck_at && instance_was_rejected(view);
     const cJSON *known = json_at(before, "startFailure");
     cJSON *failure;
-    char at[TIMEFMT_RFC3339_SIZE];
 
     if ((!view->requeues && !is_rejected) || verdict_has_ended(v) || v->state == JOB_SUSPENDED ||
         v->state == JOB_TERMINATING)
@@ -225,7 +222,7 @@ static void put_start_failure(cJSON *status, const cJSON *before, const struct j
     json_put_str(failure, "reason", view->create_reason);
     json_put_str(failure, "message", message);
     json_put_i64(failure, "tries", view->requeues);
-    json_put_str(failure, "time", timefmt_rfc3339(is_rejected ? view->now_unix_s : view->requeued_s, at));
+    json_put_time(failure, "time", is_rejected ? view->now_unix_s : view->requeued_s);
 }
 
 /* Members that others write: the progress that programs report. */

@@ -152,6 +152,15 @@ TEST(building)
     CHECK_ABORTS((void)json_put_i64(doc, "n", INT64_MAX));
 }
 
+TEST(a_time_that_nobody_knows_is_left_out)
+{
+    AUTO(json) cJSON *doc = json_object();
+
+    CHECK_STR_EQ(json_put_time(doc, "then", 0)->valuestring, "1970-01-01T00:00:00Z");
+    CHECK(json_put_time(doc, "never", INT64_MAX) == NULL);
+    CHECK_INT_EQ(cJSON_GetArraySize(doc), 1);
+}
+
 TEST(printing_reads_back)
 {
     AUTO(str) struct str text = {0};

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/timefmt.h"
 #include "lib/check.h"
 #include "operator/api/names.h"
 
@@ -100,13 +99,6 @@ int64_t world_unix_s(const struct world *w)
     return START_UNIX_S + w->now_ms / 1000;
 }
 
-static void put_time(cJSON *object, const char *key, int64_t unix_s)
-{
-    char text[TIMEFMT_RFC3339_SIZE];
-
-    json_put_str(object, key, timefmt_rfc3339(unix_s, text));
-}
-
 cJSON *world_job(const struct world *w)
 {
     cJSON *object = json_object();
@@ -117,9 +109,9 @@ cJSON *world_job(const struct world *w)
     json_put_str(metadata, "uid", "0a1b2c3d-4e5f-6789-abcd-ef0123456789");
     json_put_strf(metadata, "resourceVersion", "%u", w->writes);
     json_put_i64(metadata, "generation", w->generation);
-    put_time(metadata, "creationTimestamp", w->created_s);
+    json_put_time(metadata, "creationTimestamp", w->created_s);
     if (w->deleting)
-        put_time(metadata, "deletionTimestamp", w->created_s);
+        json_put_time(metadata, "deletionTimestamp", w->created_s);
     cJSON *finalizers = json_put_array(metadata, "finalizers");
     if (w->other_finalizer)
         json_push_str(finalizers, w->other_finalizer);
@@ -224,7 +216,7 @@ static void put_container_state(cJSON *status, const struct wpod *pod)
         json_put_i64(terminated, "exitCode", pod->exit_code);
         json_put_str(terminated, "reason", pod->is_out_of_memory ? "OOMKilled" : "Error");
         json_put_str(terminated, "message", pod->last_words);
-        put_time(terminated, "finishedAt", pod->ended_s);
+        json_put_time(terminated, "finishedAt", pod->ended_s);
     }
 }
 
@@ -280,7 +272,7 @@ static void put_disruption(cJSON *status, const struct wpod *pod)
     json_put_str(condition, "status", "True");
     json_put_str(condition, "reason", pod->collected ? "DeletionByPodGC" : pod->taken_by);
     if (pod->asked_ms)
-        put_time(condition, "lastTransitionTime", START_UNIX_S + pod->asked_ms / 1000);
+        json_put_time(condition, "lastTransitionTime", START_UNIX_S + pod->asked_ms / 1000);
 }
 
 static void put_ready(cJSON *status, const struct wpod *pod)
@@ -322,7 +314,7 @@ static void put_unprepared(cJSON *status, const struct wpod *pod)
 
     json_put_str(placed, "type", "PodScheduled");
     json_put_str(placed, "status", "True");
-    put_time(placed, "lastTransitionTime", START_UNIX_S + pod->scheduled_ms / 1000);
+    json_put_time(placed, "lastTransitionTime", START_UNIX_S + pod->scheduled_ms / 1000);
     json_put_str(prepared, "type", "PodReadyToStartContainers");
     json_put_str(prepared, "status", "False");
 }
@@ -336,7 +328,7 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(metadata, "name", pod->name);
     json_put_str(metadata, "namespace", "ns");
     json_put_str(metadata, "uid", pod->uid);
-    put_time(metadata, "creationTimestamp", START_UNIX_S + pod->created_ms / 1000);
+    json_put_time(metadata, "creationTimestamp", START_UNIX_S + pod->created_ms / 1000);
     json_put_strf(labels, LABEL_INSTANCE, "%u", pod->instance);
     if (pod->is_launcher)
         json_put_strf(annotations, ANNOTATION_POD_INDEX, "%u", pod->worker);
@@ -348,14 +340,14 @@ static void put_pod_metadata(cJSON *metadata, const struct wpod *pod)
     json_put_str(annotations, ANNOTATION_LAUNCHER_IMAGE, pod->launcher_image);
     json_put_strf(annotations, ANNOTATION_REVISION, "%016llx", (unsigned long long)pod->revision);
     if (pod->stopped_ms)
-        put_time(annotations, ANNOTATION_STOPPED, START_UNIX_S + pod->stopped_ms / 1000);
+        json_put_time(annotations, ANNOTATION_STOPPED, START_UNIX_S + pod->stopped_ms / 1000);
     json_put_str(owner, "apiVersion", API_GROUP_VERSION);
     json_put_str(owner, "kind", API_KIND);
     json_put_str(owner, "name", "job");
     json_put_str(owner, "uid", "0a1b2c3d-4e5f-6789-abcd-ef0123456789");
     json_put_bool(owner, "controller", true);
     if (pod->deleting) {
-        put_time(metadata, "deletionTimestamp", START_UNIX_S + pod->asked_ms / 1000 + GRACE_S);
+        json_put_time(metadata, "deletionTimestamp", START_UNIX_S + pod->asked_ms / 1000 + GRACE_S);
         json_put_i64(metadata, "deletionGracePeriodSeconds", GRACE_S);
     }
 }
