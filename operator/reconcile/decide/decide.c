@@ -252,22 +252,25 @@ static const struct instance_result *first_to_report(const struct tally *tally, 
     return NULL;
 }
 
-/* An instance that failed long before the others ended is known by the status alone. */
-static char *describe_failed_instance(const cJSON *status, const struct indexset *broken)
+/* The newest failure of them that the status keeps: in which step each was seen makes no difference. */
+static char *describe_failed_instance(const cJSON *status, const struct job_verdict *v)
 {
-    JSON_EACH (item, json_at(status, "failures")) {
+    AUTO(json)
+    cJSON *failures =
+        failures_merge(json_at(status, "failures"), v->failures, v->failure_count, status_start_s(status));
+
+    JSON_EACH (item, failures) {
         AUTO(mem) char *what = failure_entry_sentence(item);
 
-        if (indexset_has(broken, (uint32_t)json_i64(item, "instance", 0)))
+        if (indexset_has(&v->broken, (uint32_t)json_i64(item, "instance", 0)))
             return mem_printf(": %s (see status.failures)", what);
     }
-    return mem_strdup(" (see status.failures)");
+    return mem_strdup("");
 }
 
 static void set_final_verdict(const struct job_view *view, const cJSON *status, const struct tally *tally,
                               struct job_verdict *v)
 {
-    AUTO(mem) char *known = describe_failed_instance(status, &v->broken);
     const struct instance_result *failed = &tally->first[INSTANCE_FAILED];
 
     if (tally->phases[INSTANCE_FAILED] == 0) {
@@ -277,13 +280,17 @@ static void set_final_verdict(const struct job_view *view, const cJSON *status, 
         return;
     }
     v->state = JOB_FAILED;
-    v->reason = failed->reason ? failed->reason : "InstanceFailed";
-    if (failed->text && view->instance_count == 1)
+    if (failed->text && view->instance_count == 1) {
+        v->reason = failed->reason;
         v->message = mem_strdup(failed->text);
-    else
-        v->message =
-            mem_printf("%u of %zu instances failed%s%s", tally->phases[INSTANCE_FAILED], view->instance_count,
-                       failed->text ? ": " : "", failed->text ? failed->text : known);
+        return;
+    }
+
+    AUTO(mem) char *what = describe_failed_instance(status, v);
+
+    v->reason = "InstanceFailed";
+    v->message = mem_printf("%u of %zu instances failed%s", tally->phases[INSTANCE_FAILED],
+                            view->instance_count, what);
 }
 
 static uint32_t count_running(const struct tally *tally)

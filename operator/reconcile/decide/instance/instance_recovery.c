@@ -104,29 +104,18 @@ bool partition_has_failed(const struct job_view *view, const struct instance_vie
     return plan_is_due(plan, view->now_ms, until);
 }
 
-static char *describe_partition_failure(const struct instance_view *inst)
-{
-    const struct partition_view *partition = &inst->partition;
-
-    if (partition->state == PARTITION_ABSENT)
-        return mem_printf(
-            "Partition %s no longer exists on V-IPU controller %s; it was not removed by the operator",
-            inst->record->name, inst->record->controller);
-    return mem_printf("Partition %s is in error: %s", inst->record->name,
-                      partition->trouble ? partition->trouble : "no reason reported by V-IPU");
-}
-
 /* The next run resets or re-creates the partition, if it needs that, before its pods start. */
 void decide_partition_failed(const struct job_view *view, const struct instance_view *inst,
                              struct pod_summary *pods, struct plan *plan, struct instance_result *ret)
 {
-    const struct failure failure = {.reason = inst->partition.state == PARTITION_ERROR ? "PartitionError"
-                                                                                       : "PartitionMissing"};
-    AUTO(mem) char *text = describe_partition_failure(inst);
+    const struct failure failure = failure_of_partition(view, inst);
+    AUTO(mem) char *text = failure_sentence(&failure);
     struct record *next;
 
     if (!wants_restart(&view->job->spec, inst->record, &failure)) {
         instance_set_result(ret, INSTANCE_FAILED, failure.reason, "%s", text);
+        if (failure.pod_name)
+            ret->failure = failure;
         return;
     }
     instance_set_result(ret, INSTANCE_RESTARTING, failure.reason,

@@ -69,19 +69,36 @@ struct failure failure_of_record(const struct record *record)
     };
 }
 
+struct failure failure_of_partition(const struct job_view *view, const struct instance_view *inst)
+{
+    const struct worker_view *first = &inst->workers[0];
+
+    return (struct failure){
+        .reason = inst->partition.state == PARTITION_ERROR ? "PartitionError" : "PartitionMissing",
+        .pod_name = first->pod ? first->pod->name : first->pod_name,
+        .partition_of = inst,
+        .at_s = view->now_unix_s - (view->now_ms - inst->partition.since_ms) / 1000,
+        .instance = inst->index,
+        .attempt = inst->record->restarts,
+    };
+}
+
 /* A signal asked it to end, or a peer closed its connection: it is not the cause if another failed within
  * the same second. */
-static bool looks_like_a_victim(const struct failure *failure)
+static bool is_of_victim(const char *reason, int64_t exit_code)
 {
     static const int codes[] = {128 + SIGTERM, 128 + SIGKILL, 128 + SIGPIPE};
 
-    if (!failure->pod || failure->is_disruption || !str_eq(failure->reason, "ContainerFailed"))
-        return false;
     for (size_t i = 0; i < COUNT_OF(codes); i++) {
-        if (failure->pod->exit_code == codes[i])
-            return true;
+        if (exit_code == codes[i])
+            return str_eq(reason, "ContainerFailed");
     }
     return false;
+}
+
+static bool looks_like_a_victim(const struct failure *failure)
+{
+    return failure->pod && !failure->is_disruption && is_of_victim(failure->reason, failure->pod->exit_code);
 }
 
 void failure_take_first(struct failure *first, const struct failure *other)
@@ -123,6 +140,18 @@ static const char *taken_how(const char *reason)
 static bool is_taken(const char *reason)
 {
     return str_eq(reason, "Evicted") || str_eq(reason, "Preempted") || str_eq(reason, "NodeLost");
+}
+
+static char *partition_sentence(const struct instance_view *inst)
+{
+    const struct partition_view *partition = &inst->partition;
+
+    if (partition->state == PARTITION_ABSENT)
+        return mem_printf(
+            "Partition %s no longer exists on V-IPU controller %s; it was not removed by the operator",
+            inst->record->name, inst->record->controller);
+    return mem_printf("Partition %s is in error: %s", inst->record->name,
+                      partition->trouble ? partition->trouble : "no reason reported by V-IPU");
 }
 
 static char *lost_sentence(const struct failure *failure)
@@ -186,6 +215,8 @@ char *failure_sentence(const struct failure *failure)
 {
     const struct pod *pod = failure->pod;
 
+    if (failure->partition_of)
+        return partition_sentence(failure->partition_of);
     if (failure->reported_by)
         return lost_sentence(failure);
     if (failure->is_disruption || !pod)
@@ -241,6 +272,7 @@ static void put_container(cJSON *item, const struct pod *pod)
 
 static cJSON *entry_of(const struct failure *failure)
 {
+    AUTO(mem) char *of_partition = failure->partition_of ? failure_sentence(failure) : NULL;
     cJSON *item = json_object();
 
     json_put_i64(item, "instance", failure->instance);
@@ -253,7 +285,7 @@ static cJSON *entry_of(const struct failure *failure)
     }
     if (failure->reported_by && str_eq(failure->reason, "OOMKilled"))
         json_put_bool(item, "outOfMemory", true);
-    json_put_str(item, "message", last_words(failure));
+    json_put_str(item, "message", of_partition ? of_partition : last_words(failure));
     json_put_str(item, "reason", failure->reason);
     if (failure->at_s)
         json_put_time(item, "time", failure->at_s);
@@ -316,6 +348,8 @@ char *failure_entry_sentence(const cJSON *item)
 
     if (is_taken(reason))
         return mem_printf("Pod %s %s", pod, taken_how(reason));
+    if (lines && (str_eq(reason, "PartitionError") || str_eq(reason, "PartitionMissing")))
+        return mem_strdup(lines);
     if (!container || !str_eq(reason, "ContainerFailed"))
         return mem_printf("Pod %s failed: %s", pod, reason);
     if (!last.len && log_tail_missing_program(lines, &missing))
@@ -342,10 +376,18 @@ static bool is_same_attempt(const cJSON *item, const struct failure *failure, in
            json_i64(item, "attempt", -1) == failure->attempt && (!at || at >= start_s || is_itself);
 }
 
-/* A worker that fails later is a victim; one that failed earlier and is reported later is the cause. */
+/* A worker that fails later is a victim; one that failed earlier and is reported later is the cause. Within
+ * a second it is as if both had been reported together: see failure_take_first. */
 static bool is_listed(const cJSON *item, const struct failure *failure)
 {
-    return !failure->at_s || time_of(item) <= failure->at_s;
+    int64_t at = time_of(item);
+    bool was_victim = is_of_victim(json_str(item, "reason", ""), json_i64(item, "exitCode", 0));
+    bool is_victim = looks_like_a_victim(failure);
+
+    if (!failure->at_s || !failure->pod_name || at != failure->at_s)
+        return !failure->at_s || at <= failure->at_s;
+    return was_victim == is_victim ? strverscmp(json_str(item, "pod", ""), failure->pod_name) <= 0
+                                   : is_victim;
 }
 
 bool failures_include(const cJSON *failures, const struct failure *failure, int64_t start_s)
@@ -383,14 +425,22 @@ static void add(struct entries *entries, const struct failure *failure, int64_t 
     put_other_pods(entries->items[entries->count++], failure);
 }
 
-/* Entries with equal times keep their order. */
+/* The newest first. Entries with equal times, of instances that failed together, in the order of those. */
+static bool comes_before(const cJSON *a, const cJSON *b)
+{
+    int64_t newer = time_of(a) - time_of(b), first = json_i64(b, "instance", 0) - json_i64(a, "instance", 0),
+            later = json_i64(a, "attempt", 0) - json_i64(b, "attempt", 0);
+
+    return (newer ? newer : first ? first : later) > 0;
+}
+
 static void sort_newest_first(struct entries *entries)
 {
     for (size_t i = 1; i < entries->count; i++) {
         cJSON *item = entries->items[i];
         size_t at = i;
 
-        for (; at > 0 && time_of(entries->items[at - 1]) < time_of(item); at--)
+        for (; at > 0 && comes_before(item, entries->items[at - 1]); at--)
             entries->items[at] = entries->items[at - 1];
         entries->items[at] = item;
     }

@@ -22,6 +22,7 @@ struct failure {
     const char *pod_name;
     const struct pod *pod;         /* NULL when the pod is gone */
     const struct pod *reported_by; /* the launcher whose log reports it; NULL: the pod's own status does */
+    const struct instance_view *partition_of; /* whose partition has failed; NULL: the pod has */
     bool is_disruption; /* the pod was evicted or deleted; its containers' exit codes mean nothing */
     int64_t at_s;       /* 0: unknown */
     uint32_t instance;
@@ -37,6 +38,8 @@ struct failure failure_of_disruption(const struct pod *pod);
  * NULL. */
 struct failure failure_of_lost_worker(const struct pod *launcher, const struct worker_view *workers,
                                       uint32_t count);
+/* Its first pod is named. */
+struct failure failure_of_partition(const struct job_view *view, const struct instance_view *inst);
 struct failure failure_of_record(const struct record *record); /* a disruption that was noted there */
 /* Keeps the earlier of the two in *first. */
 void failure_take_first(struct failure *first, const struct failure *other);

@@ -1541,6 +1541,25 @@ TEST(a_partition_that_breaks_fails_a_job_that_does_not_restart)
     }
 }
 
+TEST(the_end_names_a_partition_that_broke_long_before)
+{
+    AUTO(world) struct world *w = running(SPEC("\"jobInstances\":2,"));
+    const cJSON *failure;
+
+    world_partition_disturb(w, "p-job-ns-1", PARTITION_ERROR);
+    world_settle(w);
+    world_pass(w, WORLD_TROUBLE_MS);
+    check_state(w, "Running", "Running", "1 of 2 instances running, 0 done, 1 failed");
+    failure = json_at(w->status, "failures")->child;
+    CHECK_STR_EQ(json_str(failure, "reason", ""), "PartitionError");
+    CHECK_STR_EQ(json_str(failure, "pod", ""), "job-worker-1");
+    end_all(w, 0);
+    check_state(w, "Failed", "InstanceFailed",
+                "1 of 2 instances failed: Partition p-job-ns-1 is in error: no reason reported by V-IPU (see "
+                "status.failures)");
+    check_nothing_held(w);
+}
+
 TEST(a_partition_that_breaks_restarts_a_job_as_often_as_allowed)
 {
     CHECK_ROWS (state, broken_states) {
