@@ -74,10 +74,13 @@ struct sample {
     uint32_t count;
 };
 
+/* A user can choose a name or an image whose hash is that of another namespace's; a namespace cannot be
+ * chosen. */
 static bool is_of_level(const struct run_past *run, const struct run_kind *kind, unsigned level)
 {
     if (level < RUN_KINDS)
-        return run->kind.hashes[level] == kind->hashes[level];
+        return memcmp(&run->kind.hashes[level], &kind->hashes[level],
+                      (RUN_KINDS - level) * sizeof(kind->hashes[0])) == 0;
     return level > RUN_KINDS || run->kind.size == kind->size;
 }
 

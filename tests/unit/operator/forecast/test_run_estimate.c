@@ -66,6 +66,20 @@ TEST(nine_runs_give_a_band_of_80_percent)
     check_quantiles(run_history_quantiles(&history, &unknown), 100, 850, 900); /* of all */
 }
 
+/* Anyone can look for such a name. */
+TEST(runs_of_another_namespace_do_not_count_whatever_their_name_hashes_to)
+{
+    struct run_kind of = kind("mine"), other = run_kind_of("team-b", "found", "app:1", 4);
+
+    other.hashes[0] = of.hashes[0];
+    other.hashes[1] = of.hashes[1];
+    history.count = 0;
+    add("mine", 100, 9, 0);
+    for (int i = 0; i < 9; i++)
+        run_history_add(&history, &other, 1);
+    check_quantiles(run_history_quantiles(&history, &of), 100, 100, 100);
+}
+
 TEST(the_newest_runs_count)
 {
     struct run_kind of = kind("changed");
