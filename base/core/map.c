@@ -13,6 +13,11 @@ struct map_slot {
     uint64_t hash;
 };
 
+#define MOVED_SLOTS 64 /* with each key that is set */
+
+/* In place of a key that has left the table before: those behind it are still found. */
+static const char LEFT[] = "";
+
 static uint64_t hash_of(const char *key)
 {
     uint64_t hash = str_hash(key);
@@ -30,17 +35,42 @@ static struct map_slot *find(const struct map *map, const char *key, uint64_t ha
     return &map->slots[i];
 }
 
+/* The key's slot in the table before; NULL: it has moved, or is absent. */
+static struct map_slot *find_old(const struct map *map, const char *key, uint64_t hash)
+{
+    const struct map before = {.slots = map->old, .cap = map->old_cap};
+    struct map_slot *slot = before.slots ? find(&before, key, hash) : NULL;
+
+    return slot && slot->key ? slot : NULL;
+}
+
+static bool has_key(const struct map_slot *slot)
+{
+    return slot->key && slot->key != LEFT;
+}
+
+static void move_some(struct map *map)
+{
+    for (size_t i = 0; i < MOVED_SLOTS && map->old; i++) {
+        struct map_slot *slot = &map->old[map->moved];
+
+        if (has_key(slot)) {
+            *find(map, slot->key, slot->hash) = *slot;
+            *slot = (struct map_slot){.key = LEFT};
+        }
+        if (++map->moved == map->old_cap)
+            mem_free(TAKE(map->old));
+    }
+}
+
+/* It is called again only when all keys have moved: by then more have come than there are calls needed. */
 static void grow(struct map *map)
 {
-    struct map old = *map;
-
-    map->cap = old.cap ? old.cap * 2 : 16;
+    map->old = map->slots;
+    map->old_cap = map->cap;
+    map->moved = 0;
+    map->cap = map->cap ? map->cap * 2 : 16;
     map->slots = mem_alloc(map->cap * sizeof *map->slots);
-    for (size_t i = 0; i < old.cap; i++) {
-        if (old.slots[i].key)
-            *find(map, old.slots[i].key, old.slots[i].hash) = old.slots[i];
-    }
-    mem_free(old.slots);
 }
 
 static void free_key(const struct map *map, const struct map_slot *slot)
@@ -49,19 +79,46 @@ static void free_key(const struct map *map, const struct map_slot *slot)
         mem_free((char *)(uintptr_t)slot->key);
 }
 
+/* The next one with a key, of both tables. */
+static const struct map_slot *next_slot(const struct map *map, size_t *pos)
+{
+    size_t count = map->cap + (map->old ? map->old_cap : 0);
+
+    while (*pos < count) {
+        size_t i = (*pos)++;
+        const struct map_slot *slot = i < map->cap ? &map->slots[i] : &map->old[i - map->cap];
+
+        if (has_key(slot))
+            return slot;
+    }
+    return NULL;
+}
+
 void *map_get(const struct map *map, const char *key)
 {
-    return map->count ? find(map, key, hash_of(key))->value : NULL;
+    if (map->count == 0)
+        return NULL;
+    uint64_t hash = hash_of(key);
+    const struct map_slot *slot = find(map, key, hash);
+
+    if (!slot->key)
+        slot = find_old(map, key, hash);
+    return slot ? slot->value : NULL;
 }
 
 void *map_set(struct map *map, const char *key, void *value)
 {
     uint64_t hash = hash_of(key);
+    struct map_slot *slot;
+    void *old;
 
     if ((map->count + 1) * 4 > map->cap * 3)
         grow(map);
-    struct map_slot *slot = find(map, key, hash);
-    void *old = slot->value;
+    move_some(map);
+    slot = find_old(map, key, hash);
+    if (!slot)
+        slot = find(map, key, hash);
+    old = slot->value;
     if (!slot->key) {
         *slot = (struct map_slot){.key = map->borrows_keys ? key : mem_strdup(key), .hash = hash};
         map->count++;
@@ -89,34 +146,40 @@ void *map_remove(struct map *map, const char *key)
 {
     if (map->count == 0)
         return NULL;
-    struct map_slot *slot = find(map, key, hash_of(key));
+    uint64_t hash = hash_of(key);
+    struct map_slot *old = find_old(map, key, hash), *slot = old ? old : find(map, key, hash);
+    void *value = slot->value;
+
     if (!slot->key)
         return NULL;
-    void *value = slot->value;
     free_key(map, slot);
-    close_hole(map, (size_t)(slot - map->slots));
+    if (old)
+        *old = (struct map_slot){.key = LEFT};
+    else
+        close_hole(map, (size_t)(slot - map->slots));
     map->count--;
     return value;
 }
 
 void map_release(struct map *map)
 {
-    for (size_t i = 0; i < map->cap; i++)
-        free_key(map, &map->slots[i]);
+    size_t pos = 0;
+
+    for (const struct map_slot *slot; (slot = next_slot(map, &pos));)
+        free_key(map, slot);
     mem_free(map->slots);
+    mem_free(map->old);
     *map = (struct map){0};
 }
 
 bool map_next(const struct map *map, size_t *pos, const char **key, void **value)
 {
-    while (*pos < map->cap) {
-        const struct map_slot *slot = &map->slots[(*pos)++];
-        if (!slot->key)
-            continue;
-        if (key)
-            *key = slot->key;
-        *value = slot->value;
-        return true;
-    }
-    return false;
+    const struct map_slot *slot = next_slot(map, pos);
+
+    if (!slot)
+        return false;
+    if (key)
+        *key = slot->key;
+    *value = slot->value;
+    return true;
 }

@@ -1,6 +1,7 @@
 /* A string-keyed hash map of borrowed values; keys are copied, or with borrows_keys borrowed from an owner
  * that keeps them until they are removed. Iteration order is unspecified. A zeroed struct map is empty. The
- * map never frees values: walk it and free them before map_release. */
+ * map never frees values: walk it and free them before map_release. No call takes longer the more keys there
+ * are: a map that grows moves them some at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +13,8 @@ struct map {
     struct map_slot *slots;
     size_t count;
     size_t cap;
+    struct map_slot *old; /* the table before it grew, until the keys of all of its slots have moved... */
+    size_t old_cap, moved; /* ...as those of so many have */
     bool borrows_keys; /* set before the first key */
 };
 

@@ -104,3 +104,50 @@ TEST(a_walk_meets_each_key_once)
     CHECK_INT_EQ(seen, 100);
     map_release(&map);
 }
+
+/* The last one makes a table of 1,024 slots grow. */
+enum { CROWD = 769 };
+
+static void check_crowd(const struct map *map, char (*keys)[16], const bool *is_in)
+{
+    size_t met = 0, count = 0;
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; i < CROWD; i++) {
+        CHECK(map_get(map, keys[i]) == (is_in[i] ? keys[i] : NULL));
+        count += is_in[i];
+    }
+    for (size_t pos = 0; map_next(map, &pos, &key, &value); met++)
+        CHECK_STR_EQ(key, value);
+    CHECK_INT_EQ(map->count, count);
+    CHECK_INT_EQ(met, count);
+}
+
+TEST(one_that_grows_moves_some_of_its_keys_at_a_time)
+{
+    static char keys[CROWD][16];
+    struct map map = {0};
+    bool is_in[CROWD];
+
+    for (unsigned i = 0; i < CROWD; i++) {
+        (void)snprintf(keys[i], sizeof(keys[i]), "%u", i);
+        CHECK(map_set(&map, keys[i], keys[i]) == NULL);
+        is_in[i] = true;
+    }
+    CHECK(map.moved > 0 && map.moved < map.old_cap);
+    check_crowd(&map, keys, is_in);
+    for (size_t i = 0; i < CROWD; i += 3) { /* from both tables */
+        CHECK(map_remove(&map, keys[i]) == keys[i]);
+        CHECK(map_remove(&map, keys[i]) == NULL);
+        is_in[i] = false;
+    }
+    check_crowd(&map, keys, is_in);
+    for (size_t i = 0; i < CROWD; i++) { /* some come back, the others are replaced */
+        CHECK(map_set(&map, keys[i], keys[i]) == (is_in[i] ? keys[i] : NULL));
+        is_in[i] = true;
+    }
+    CHECK(!map.old);
+    check_crowd(&map, keys, is_in);
+    map_release(&map);
+}
