@@ -204,6 +204,7 @@ void reconciler_free(struct reconciler *r)
         job_cache_free(value);
     map_release(&r->with_claims);
     queue_totals_release(&r->queue_totals);
+    job_counts_release(&r->job_counts);
     claim_window_release(&r->claim_window);
     map_release(&r->with_offers);
     map_release(&r->job_caches);

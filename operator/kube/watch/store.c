@@ -204,14 +204,15 @@ const struct store_item *store_next_of(const struct store_item *item)
     return item_of(entry_of(item)->bucket_next);
 }
 
-static void report(struct store *store, const struct entry *entry, const void *old, const void *new,
-                   bool unseen)
+static void report(struct store *store, const struct entry *entry, const void *before, const void *old,
+                   const void *new, bool unseen)
 {
     struct store_change change = {
         .key = entry->item.key,
         .uid = uid_of(entry),
         .old = old,
         .new = new,
+        .before = before,
         .final_state_unknown = unseen,
     };
 
@@ -219,10 +220,10 @@ static void report(struct store *store, const struct entry *entry, const void *o
         store->options.on_change(store->options.ctx, &change);
 }
 
-static void vanish(struct store *store, struct entry *entry, bool unseen)
+static void vanish(struct store *store, struct entry *entry, const void *before, bool unseen)
 {
     unlink_entry(store, entry);
-    report(store, entry, entry->item.view, NULL, unseen);
+    report(store, entry, before, entry->item.view, NULL, unseen);
     entry_free(store, entry);
 }
 
@@ -272,7 +273,7 @@ static void add(struct store *store, const struct identity_of_item *id, void *vi
     store->last = entry;
     map_set(&store->by_key, entry->item.key, entry);
     reindex(store, entry);
-    report(store, entry, NULL, view, false);
+    report(store, entry, NULL, NULL, view, false);
 }
 
 static void replace(struct store *store, struct entry *entry, const struct identity_of_item *id, void *view,
@@ -284,7 +285,7 @@ static void replace(struct store *store, struct entry *entry, const struct ident
     entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     reindex(store, entry);
-    report(store, entry, old, view, false);
+    report(store, entry, old, old, view, false);
     store->options.view_free(old);
 }
 
@@ -303,7 +304,7 @@ bool store_put(struct store *store, const cJSON *item, size_t bytes)
         return false;
     entry = find(store, &id);
     if (entry != NULL && !str_eq(uid_of(entry), id.uid)) {
-        vanish(store, entry, true);
+        vanish(store, entry, entry->item.view, true);
         entry = NULL;
     }
     if (entry != NULL)
@@ -312,7 +313,7 @@ bool store_put(struct store *store, const cJSON *item, size_t bytes)
         return true;
     if (!store->options.view(store->options.ctx, item, &view)) {
         if (entry != NULL)
-            vanish(store, entry, false);
+            vanish(store, entry, entry->item.view, false);
         return false;
     }
     if (entry != NULL)
@@ -326,18 +327,19 @@ bool store_delete(struct store *store, const cJSON *item)
 {
     struct identity_of_item id;
     struct entry *entry;
-    void *last = NULL;
+    void *last = NULL, *before;
 
     if (!identify(item, &id))
         return false;
     entry = find(store, &id);
     if (entry == NULL || !str_eq(uid_of(entry), id.uid))
         return true; /* a replay of something already gone */
-    if (store->options.view(store->options.ctx, item, &last)) {
-        store->options.view_free(view_of(entry));
+    before = view_of(entry);
+    if (store->options.view(store->options.ctx, item, &last))
         entry->item.view = last;
-    }
-    vanish(store, entry, false);
+    vanish(store, entry, before, false);
+    if (last)
+        store->options.view_free(before);
     return true;
 }
 
@@ -352,7 +354,7 @@ void store_list_end(struct store *store)
         struct entry *next = entry->next;
 
         if (entry->seen != store->listing)
-            vanish(store, entry, true);
+            vanish(store, entry, entry->item.view, true);
         entry = next;
     }
 }

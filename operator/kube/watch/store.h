@@ -25,6 +25,7 @@ struct store_change {
     const char *uid;
     const void *old;
     const void *new;
+    const void *before; /* as the store had it until now; NULL: it is new */
     bool final_state_unknown;
 };
 

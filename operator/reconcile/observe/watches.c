@@ -60,6 +60,7 @@ static void on_job(void *ctx, const struct store_change *change)
     const struct job *job = change->new ? change->new : change->old;
     struct job_cache *cache = map_get(&r->job_caches, job->uid);
 
+    job_counts_note(&r->job_counts, r->options.operator_ns, change->before, change->new);
     if (cache)
         job_cache_note_version(cache, job->resource_version);
     if (change->old)

@@ -1,37 +1,23 @@
 #include "operator/reconcile/report/metrics_snapshot.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "operator/reconcile/state/partitions.h"
 
-/* The state that users see; a job without one has just been created. */
-static enum job_state state_of(const struct job *job)
+static int64_t age_s(int64_t now_s, const struct seconds *since)
 {
-    for (size_t i = 0; i < METRICS_JOB_STATES; i++) {
-        if (str_eq(job_state_name((enum job_state)i), job->state))
-            return (enum job_state)i;
-    }
-    return JOB_PENDING;
+    int64_t first_s = seconds_first(since);
+
+    return first_s && now_s > first_s ? now_s - first_s : 0;
 }
 
-static void note_age(int64_t now_s, int64_t since_s, int64_t *oldest)
+void metrics_snapshot_set_jobs(const struct job_counts *counts, int64_t now_s, struct metrics_snapshot *ret)
 {
-    if (since_s && now_s - since_s > *oldest)
-        *oldest = now_s - since_s;
-}
-
-void metrics_snapshot_count_job(const struct job *job, const char *operator_ns, int64_t now_s,
-                                struct metrics_snapshot *ret)
-{
-    if (job->is_vendors) {
-        ret->vendors++;
-        return;
-    }
-    if (job_is_of_other_operator(job, operator_ns)) {
-        ret->others++;
-        return;
-    }
-    ret->jobs[state_of(job)]++;
-    note_age(now_s, job->deleted_s, &ret->terminating_s);
+    memcpy(ret->jobs, counts->states, sizeof(ret->jobs));
+    ret->vendors = counts->vendors;
+    ret->others = counts->others;
+    ret->terminating_s = age_s(now_s, &counts->deletions);
 }
 
 static bool is_ours(const struct reconciler *r, const char *controller, const char *id)
@@ -129,10 +115,9 @@ static void look_at_watches(const struct reconciler *r, struct metrics_snapshot 
 
 void metrics_snapshot_take(const struct reconciler *r, int64_t now_s, struct metrics_snapshot *ret)
 {
-    *ret = (struct metrics_snapshot){.waiting = r->queue_totals.claims};
-    note_age(now_s, queue_totals_oldest_s(&r->queue_totals), &ret->waiting_s);
-    for (const struct store_item *i = store_first(watch_store(r->jobs)); i; i = store_next(i))
-        metrics_snapshot_count_job(i->view, r->options.operator_ns, now_s, ret);
+    *ret = (struct metrics_snapshot){.waiting = r->queue_totals.claims,
+                                     .waiting_s = age_s(now_s, &r->queue_totals.since)};
+    metrics_snapshot_set_jobs(&r->job_counts, now_s, ret);
     ret->records = count_partitions(r);
     ret->pods = (uint32_t)store_count(watch_store(r->pods));
     ret->due = (uint32_t)workqueue_len(r->queue);

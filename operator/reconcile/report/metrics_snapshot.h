@@ -8,12 +8,9 @@
 #include "operator/pool/pool.h"
 #include "operator/reconcile/report/plan_loss.h"
 #include "operator/reconcile/state/reconciler_options.h"
-#include "operator/reconcile/decide/model/verdict.h"
+#include "operator/reconcile/state/job_counts.h"
 
-struct job;
 struct reconciler;
-
-#define METRICS_JOB_STATES (JOB_TERMINATING + 1)
 
 struct metrics_controller {
     const char *name; /* borrowed from the configuration */
@@ -38,7 +35,7 @@ struct metrics_watch {
 };
 
 struct metrics_snapshot {
-    uint32_t jobs[METRICS_JOB_STATES];
+    uint32_t jobs[JOB_STATES];
     uint32_t vendors;      /* of the vendor's operator, left alone; not counted in any state above */
     uint32_t others;       /* likewise of another operator */
     uint32_t waiting;      /* instances queued for IPUs */
@@ -58,8 +55,8 @@ struct metrics_snapshot {
 
 void metrics_snapshot_take(const struct reconciler *reconciler, int64_t now_unix_s,
                            struct metrics_snapshot *ret);
-void metrics_snapshot_count_job(const struct job *job, const char *operator_ns, int64_t now_unix_s,
-                                struct metrics_snapshot *snapshot); /* Pure. */
+void metrics_snapshot_set_jobs(const struct job_counts *counts, int64_t now_unix_s,
+                               struct metrics_snapshot *ret);
 void metrics_snapshot_release(struct metrics_snapshot *snapshot);
 
 static inline void metrics_snapshot_auto(struct metrics_snapshot *snapshot)

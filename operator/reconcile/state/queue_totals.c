@@ -1,59 +1,7 @@
 #include "operator/reconcile/state/queue_totals.h"
 
-#include <string.h>
-
 #include "base/core/mem.h"
 #include "operator/api/names.h"
-
-/* ---- the oldest ---- */
-
-/* The first that is not older. */
-static size_t find_second(const struct queue_totals *totals, int64_t since_s)
-{
-    size_t low = 0, high = totals->since_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (totals->since[middle].since_s < since_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void add_second(struct queue_totals *totals, int64_t since_s)
-{
-    size_t at = find_second(totals, since_s);
-
-    if (at == totals->since_count || totals->since[at].since_s != since_s) {
-        if (totals->since_count == totals->since_cap) {
-            totals->since_cap = 2 * totals->since_cap + 16;
-            totals->since = mem_grow(totals->since, totals->since_cap, sizeof(*totals->since));
-        }
-        memmove(&totals->since[at + 1], &totals->since[at],
-                (totals->since_count - at) * sizeof(*totals->since));
-        totals->since[at] = (struct queue_second){.since_s = since_s};
-        totals->since_count++;
-    }
-    totals->since[at].jobs++;
-}
-
-static void remove_second(struct queue_totals *totals, int64_t since_s)
-{
-    size_t at = find_second(totals, since_s);
-
-    if (--totals->since[at].jobs)
-        return;
-    totals->since_count--;
-    memmove(&totals->since[at], &totals->since[at + 1], (totals->since_count - at) * sizeof(*totals->since));
-}
-
-int64_t queue_totals_oldest_s(const struct queue_totals *totals)
-{
-    return totals->since_count ? totals->since[0].since_s : 0;
-}
 
 /* ---- namespaces and groups ---- */
 
@@ -121,7 +69,7 @@ void queue_totals_note(struct queue_totals *totals, struct job_cache *cache, boo
     struct queue_namespace *ns;
     struct queue_group *group;
 
-    add_second(totals, share.since_s); /* before the same one is removed, and all behind it are moved */
+    seconds_add(&totals->since, share.since_s); /* before the same one is removed, and all behind it are moved */
     queue_totals_drop(totals, cache);
     ns = find_namespace(totals, cache);
     group = share.group = find_group(totals, cache);
@@ -151,7 +99,7 @@ void queue_totals_drop(struct queue_totals *totals, struct job_cache *cache)
     ns->waiting -= share->waiting;
     ns->ipus -= share->ipus;
     group->claims -= share->claims;
-    remove_second(totals, share->since_s);
+    seconds_remove(&totals->since, share->since_s);
     if (--ns->jobs == 0)
         mem_free(map_remove(&totals->namespaces, name));
     if (--group->jobs == 0)
@@ -169,6 +117,6 @@ void queue_totals_release(struct queue_totals *totals)
         free_group(value);
     map_release(&totals->namespaces);
     map_release(&totals->groups);
-    mem_free(totals->since);
+    seconds_release(&totals->since);
     *totals = (struct queue_totals){0};
 }

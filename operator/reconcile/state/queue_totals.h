@@ -9,6 +9,7 @@
 
 #include "base/core/map.h"
 #include "operator/reconcile/state/job_cache.h"
+#include "operator/reconcile/state/seconds.h"
 
 struct queue_namespace {
     uint32_t waiting; /* instances that are granted no IPUs */
@@ -25,26 +26,18 @@ struct queue_group {
     size_t jobs;
 };
 
-/* Jobs whose oldest claim is of that second. */
-struct queue_second {
-    int64_t since_s;
-    size_t jobs;
-};
-
 struct queue_totals {
-    size_t controllers;         /* as `eligible` has them */
-    uint32_t claims;            /* instances, granted or not... */
-    uint32_t waiting;           /* ...and not */
-    size_t unready;             /* jobs that were there at the start, and whose claims are not ready */
-    struct map namespaces;      /* -> struct queue_namespace, owned */
-    struct map groups;          /* -> struct queue_group, owned */
-    struct queue_second *since; /* the oldest first */
-    size_t since_count, since_cap;
+    size_t controllers;    /* as `eligible` has them */
+    uint32_t claims;       /* instances, granted or not... */
+    uint32_t waiting;      /* ...and not */
+    size_t unready;        /* jobs that were there at the start, and whose claims are not ready */
+    struct map namespaces; /* -> struct queue_namespace, owned */
+    struct map groups;     /* -> struct queue_group, owned */
+    struct seconds since;  /* of the oldest claims of the jobs */
 };
 
 /* The job, which claims IPUs, has begun to, or its claims or what it asks for have changed. */
 void queue_totals_note(struct queue_totals *totals, struct job_cache *cache, bool is_from_start);
 /* It claims nothing any more. */
 void queue_totals_drop(struct queue_totals *totals, struct job_cache *cache);
-int64_t queue_totals_oldest_s(const struct queue_totals *totals); /* 0: nobody claims */
 void queue_totals_release(struct queue_totals *totals);

@@ -15,6 +15,7 @@
 #include "operator/reconcile/state/claim_selection.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
+#include "operator/reconcile/state/job_counts.h"
 #include "operator/reconcile/state/queue_plan.h"
 #include "operator/reconcile/state/queue_totals.h"
 #include "operator/reconcile/decide/model/plan.h"
@@ -63,6 +64,7 @@ struct reconciler {
     struct map with_claims;           /* job caches with claims... */
     struct claim_window claim_window; /* ...and the first of them, which change together */
     struct queue_totals queue_totals; /* of those with claims */
+    struct job_counts job_counts;     /* of all jobs */
     struct map with_offers;           /* job caches with partitions that are offered */
     uint64_t arrivals;                /* number of job caches created so far */
     struct map confirmed_gone;        /* uids of jobs that a live GET did not find */

@@ -37,7 +37,7 @@ static void put_jobs(const void *ctx, const struct openmetrics_family *family, s
 {
     const struct metrics_view *v = ctx;
 
-    for (size_t i = 0; v->snapshot && i < METRICS_JOB_STATES; i++)
+    for (size_t i = 0; v->snapshot && i < JOB_STATES; i++)
         str_addf(out, "%s{state=\"%s\"} %u\n", family->name, job_state_name((enum job_state)i),
                  v->snapshot->jobs[i]);
 }

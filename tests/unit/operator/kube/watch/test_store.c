@@ -55,8 +55,11 @@ static void on_change(void *ctx, const struct store_change *change)
 {
     struct world *world = ctx;
 
-    str_addf(&world->log, "%s(%s) %s>%s%s;", change->key, change->uid, text_of(change->old),
-             text_of(change->new), change->final_state_unknown ? " unseen" : "");
+    str_addf(&world->log, "%s(%s) ", change->key, change->uid);
+    if (change->before != change->old)
+        str_addf(&world->log, "%s>", text_of(change->before));
+    str_addf(&world->log, "%s>%s%s;", text_of(change->old), text_of(change->new),
+             change->final_state_unknown ? " unseen" : "");
 }
 
 static void world_init(struct world *world)
@@ -119,7 +122,7 @@ TEST_F(world, world, changes_are_reported_with_both_sides)
     CHECK_STR_EQ(text_of(store_view(world->store, "n", "a")), "y");
     CHECK_INT_EQ(store_count(world->store), 1);
     gone(world, "a", "1", "last");
-    check_log(world, "n/a(1) last>-;");
+    check_log(world, "n/a(1) y>last>-;");
     CHECK(store_view(world->store, "n", "a") == NULL);
     gone(world, "a", "1", "last"); /* a replay */
     check_log(world, "");

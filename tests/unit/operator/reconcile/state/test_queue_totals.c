@@ -43,10 +43,10 @@ TEST(granted_instances_claim_and_do_not_wait)
     CHECK_INT_EQ(totals.waiting, 7);
     CHECK_INT_EQ(in(&totals, "team")->waiting, 7);
     CHECK_INT_EQ(in(&totals, "team")->ipus, 40);
-    CHECK_INT_EQ(queue_totals_oldest_s(&totals), 100);
+    CHECK_INT_EQ(seconds_first(&totals.since), 100);
     queue_totals_drop(&totals, cache);
     CHECK_INT_EQ(totals.claims, 0);
-    CHECK_INT_EQ(queue_totals_oldest_s(&totals), 0);
+    CHECK_INT_EQ(seconds_first(&totals.since), 0);
     CHECK(!in(&totals, "team") && totals.groups.count == 0);
     job_cache_free(cache);
     queue_totals_release(&totals);
@@ -120,7 +120,7 @@ static void check_against(const struct queue_totals *totals, struct job_cache *c
     }
     CHECK_INT_EQ(totals->claims, claims);
     CHECK_INT_EQ(totals->waiting, waiting);
-    CHECK_INT_EQ(queue_totals_oldest_s(totals), oldest);
+    CHECK_INT_EQ(seconds_first(&totals->since), oldest);
     CHECK_INT_EQ(in(totals, "even") ? in(totals, "even")->ipus : 0, ipus);
 }
 
@@ -153,6 +153,6 @@ TEST(after_any_changes_the_numbers_are_those_of_the_jobs)
         queue_totals_drop(&totals, caches[i]);
         job_cache_free(caches[i]);
     }
-    CHECK(totals.claims == 0 && totals.since_count == 0 && totals.namespaces.count == 0);
+    CHECK(totals.claims == 0 && totals.since.count == 0 && totals.namespaces.count == 0);
     queue_totals_release(&totals);
 }

@@ -1,0 +1,45 @@
+#include "operator/reconcile/state/job_counts.h"
+
+static enum job_state state_of(const struct job *job)
+{
+    for (size_t i = 0; i < JOB_STATES; i++) {
+        if (str_eq(job_state_name((enum job_state)i), job->state))
+            return (enum job_state)i;
+    }
+    return JOB_PENDING;
+}
+
+static uint32_t *count_of(struct job_counts *counts, const char *operator_ns, const struct job *job)
+{
+    if (job->is_vendors)
+        return &counts->vendors;
+    return job_is_of_other_operator(job, operator_ns) ? &counts->others : &counts->states[state_of(job)];
+}
+
+static bool is_in_state(const struct job_counts *counts, const uint32_t *count)
+{
+    return count != &counts->vendors && count != &counts->others;
+}
+
+void job_counts_note(struct job_counts *counts, const char *operator_ns, const struct job *old,
+                     const struct job *new)
+{
+    uint32_t *before = old ? count_of(counts, operator_ns, old) : NULL;
+    uint32_t *now = new ? count_of(counts, operator_ns, new) : NULL;
+
+    if (now) {
+        ++*now;
+        if (new->deleted_s && is_in_state(counts, now))
+            seconds_add(&counts->deletions, new->deleted_s);
+    }
+    if (before) {
+        --*before;
+        if (old->deleted_s && is_in_state(counts, before))
+            seconds_remove(&counts->deletions, old->deleted_s);
+    }
+}
+
+void job_counts_release(struct job_counts *counts)
+{
+    seconds_release(&counts->deletions);
+}
