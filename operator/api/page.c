@@ -173,21 +173,39 @@ static size_t find_behind(const struct page_snapshot *snapshot, const struct pag
     return low;
 }
 
+static bool find_next(const struct page_snapshot *snapshot, const struct page_place *after, void *ctx,
+                      struct page_place *ret)
+{
+    size_t at;
+
+    if (snapshot->next && snapshot->next(ctx, after, ret))
+        return true;
+    at = after ? find_behind(snapshot, after) : 0;
+    if (at == snapshot->count)
+        return false;
+    *ret = snapshot->rows[at];
+    return true;
+}
+
 void page_snapshot_print(const struct page_snapshot *snapshot, enum page_list list,
                          const struct page_request *request, page_print_fn print, void *ctx, cJSON *out)
 {
-    size_t at = request->continues ? find_behind(snapshot, &request->after) : 0;
-    size_t end = snapshot->count - at > request->limit ? at + request->limit : snapshot->count;
+    const struct page_place *after = request->continues ? &request->after : NULL;
     cJSON *items = json_put_array(out, page_list_path(list) + 1);
+    struct page_place place, last;
+    uint32_t count = 0;
+    bool has_more;
 
-    for (; at < end; at++) {
-        cJSON *item = print(ctx, &snapshot->rows[at]);
+    for (; (has_more = find_next(snapshot, after, ctx, &place)) && count < request->limit; count++) {
+        cJSON *item = print(ctx, &place);
 
         if (item)
             json_push_take(items, item);
+        last = place;
+        after = &last;
     }
-    if (end < snapshot->count) {
-        AUTO(mem) char *token = print_token(&snapshot->rows[end - 1]);
+    if (has_more) {
+        AUTO(mem) char *token = print_token(after);
 
         json_put_str(out, "continue", token);
     }

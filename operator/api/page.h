@@ -3,7 +3,8 @@
  * in between loses none.
  *
  * All readers of a list share one snapshot of its order. It has places, not items: a reader costs the items
- * of one page, which are printed as they are now, however long the list is. Pure. */
+ * of one page, which are printed as they are now, however long the list is. What is kept in order anyway is in
+ * no snapshot, but found place by place. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,14 +43,18 @@ DEFINE_AUTO(page_request);
 /* From the query of a request, with what it does not know ignored. ERR_INVALID: nothing is kept. */
 MUST_USE bool page_request_read(const char *query, struct page_request *ret, struct err *err);
 
+/* The place behind that one; NULL: the first. False: there is none. */
+typedef bool (*page_next_fn)(void *ctx, const struct page_place *after, struct page_place *ret);
+
 struct page_snapshot {
+    page_next_fn next;       /* what precedes the rows, with the ctx of page_print_fn; NULL: nothing */
     struct page_place *rows; /* in their order */
     size_t count, cap;
     struct strv names; /* that the rows borrow */
     int64_t until_ms;  /* it is used until then: a longer list is listed less often */
 };
 
-/* Adds all rows, in any order. */
+/* Adds all rows, in any order, and sets `next` if it needs it. */
 typedef void (*page_list_fn)(const void *ctx, struct page_snapshot *ret);
 /* The item at a place, owned by the caller; NULL: it has left the list. */
 typedef cJSON *(*page_print_fn)(void *ctx, const struct page_place *place);

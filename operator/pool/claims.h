@@ -56,31 +56,6 @@ struct claims_controller {
     bool *stuck_wanted;                  /* stuck->count entries; claims_decide sets those to give up */
 };
 
-struct claim {
-    const char *job; /* "namespace/name" */
-    const char *uid;
-    uint32_t instance; /* the first... */
-    uint32_t count;    /* ...of so many, each with a partition of its own */
-    int32_t priority;  /* of the template's PriorityClass; higher goes first */
-    int64_t turn_s;    /* since when it waits */
-    uint64_t arrival;  /* the order of arrival, within the one-second resolution of creation times */
-    uint32_t size;     /* IPUs of each instance */
-    int64_t bound_s; /* releases its IPUs so long after the start at the latest; FORECAST_UNKNOWN: no bound */
-    struct forecast_quantiles run; /* of the time that each instance keeps its IPUs */
-    bool is_ready; /* false: its template is still being validated; only its place in the queue and its IPUs
-                      are reserved */
-    const bool *eligible; /* per controller; NULL: all */
-    void *ctx;            /* the caller's own */
-};
-
-/* The position in the queue, and the blockers of a claim, are reported up to here. Behind that, nothing is
- * reported that would change with every step of the queue. */
-#define CLAIMS_POSITIONS 10
-#define CLAIMS_BLOCKERS 4
-/* A controller that does not report how many IPUs it has is asked for at most so many partitions at a time.
- */
-#define CLAIMS_BLIND_GRANTS 64
-
 /* Why the first instance of a claim that is not granted waits. */
 enum claim_wait_cause {
     CLAIM_NOTHING_TO_REPORT, /* all are granted, or there is nothing to report yet */
@@ -96,6 +71,33 @@ enum claim_wait_cause {
     CLAIM_QUEUE_IS_FULL,          /* likewise of all namespaces */
     CLAIM_IS_OVER_QUOTA,          /* its namespace would hold more IPUs than it may */
 };
+
+struct claim {
+    const char *job; /* "namespace/name" */
+    const char *uid;
+    uint32_t instance; /* the first... */
+    uint32_t count;    /* ...of so many, each with a partition of its own */
+    int32_t priority;  /* of the template's PriorityClass; higher goes first */
+    int64_t turn_s;    /* since when it waits */
+    uint64_t arrival;  /* the order of arrival, within the one-second resolution of creation times */
+    uint32_t size;     /* IPUs of each instance */
+    int64_t bound_s; /* releases its IPUs so long after the start at the latest; FORECAST_UNKNOWN: no bound */
+    struct forecast_quantiles run; /* of the time that each instance keeps its IPUs */
+    /* It may not wait, because of others that the caller does not tell of; else CLAIM_NOTHING_TO_REPORT. */
+    enum claim_wait_cause full;
+    bool is_ready; /* false: its template is still being validated; only its place in the queue and its IPUs
+                      are reserved */
+    const bool *eligible; /* per controller; NULL: all */
+    void *ctx;            /* the caller's own */
+};
+
+/* The position in the queue, and the blockers of a claim, are reported up to here. Behind that, nothing is
+ * reported that would change with every step of the queue. */
+#define CLAIMS_POSITIONS 10
+#define CLAIMS_BLOCKERS 4
+/* A controller that does not report how many IPUs it has is asked for at most so many partitions at a time.
+ */
+#define CLAIMS_BLIND_GRANTS 64
 
 /* The verdict on a claim, in numbers: among thousands that wait, most are unchanged. */
 struct claim_verdict {
@@ -157,6 +159,19 @@ struct claims_view {
     const struct forecast_reservation *reservations; /* of the previous plan */
     size_t reservation_count;
 };
+
+/* The instances that may wait, counted in the order of the queue. Zeroed, any number may. */
+struct claims_admitted {
+    struct queue_limits limits;
+    uint32_t total;
+    struct map namespaces; /* -> their number */
+};
+
+/* `waiting`: at most so many will be counted. */
+void claims_admitted_begin(struct claims_admitted *ret, const struct queue_limits *limits, uint64_t waiting);
+/* So many instances of the job wait, too. CLAIM_NOTHING_TO_REPORT: some of them may; else why none. */
+enum claim_wait_cause claims_admit(struct claims_admitted *admitted, const char *job, uint32_t waiting);
+void claims_admitted_release(struct claims_admitted *admitted);
 
 bool claim_is_eligible(const struct claim *claim, size_t controller);
 /* Whether it could ever hold the claim, as far as it is known. */

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/map.h"
 #include "base/core/mem.h"
 #include "base/core/str.h"
-#include "operator/api/names.h"
 
 /* One controller after what is granted now. */
 struct counter {
@@ -16,13 +14,6 @@ struct counter {
     int32_t priority;           /* of those who stand there last */
     uint32_t above;             /* instances there of higher priority */
     uint32_t claims, instances; /* of this priority */
-};
-
-/* The instances that may wait, so far. */
-struct admitted {
-    struct queue_limits limits;
-    uint32_t total;
-    struct map namespaces; /* -> their number */
 };
 
 static int compare_claims(const void *a, const void *b)
@@ -41,35 +32,6 @@ static int compare_claims(const void *a, const void *b)
 static bool size_is_known(const struct claims_controller *c)
 {
     return c->pool->total_ipus > 0;
-}
-
-/* ---- limits ---- */
-
-/* Of so many more instances of the namespace, how many may wait. */
-static uint32_t admit_waiting(struct admitted *admitted, const struct claim *claim, uint32_t waiting,
-                              enum claim_wait_cause *ret_full)
-{
-    const struct queue_limits *limits = &admitted->limits;
-    uint32_t count = waiting;
-
-    *ret_full = CLAIM_NOTHING_TO_REPORT;
-    if (limits->total && count > limits->total - admitted->total) {
-        count = limits->total - admitted->total;
-        *ret_full = CLAIM_QUEUE_IS_FULL;
-    }
-    if (limits->per_namespace) {
-        AUTO(mem) char *ns = namespace_of_key(claim->job);
-        uint32_t before = (uint32_t)(uintptr_t)map_get(&admitted->namespaces, ns);
-
-        if (count > limits->per_namespace - before) {
-            count = limits->per_namespace - before;
-            *ret_full = CLAIM_NAMESPACE_IS_FULL;
-        }
-        if (count)
-            map_set(&admitted->namespaces, ns, (void *)(uintptr_t)(before + count));
-    }
-    admitted->total += count;
-    return count;
 }
 
 /* ---- what is granted ---- */
@@ -317,23 +279,23 @@ static void close_counters(const struct claims_view *view, struct counter *count
 static bool find_excess(const struct claims_view *view, const struct claim *claims, size_t count,
                         const uint32_t *started, struct claim_verdict *verdicts, bool *is_excess)
 {
-    struct admitted admitted = {.limits = view->limits};
+    struct claims_admitted admitted;
     bool has_excess = false;
     uint64_t total = 0;
 
     for (size_t i = 0; i < count; i++)
         total += claims[i].count;
-    if (total <= admitted.limits.per_namespace)
-        admitted.limits.per_namespace = 0;
-    if (total <= admitted.limits.total)
-        admitted.limits.total = 0;
-    for (size_t i = 0; i < count && (admitted.limits.per_namespace || admitted.limits.total); i++) {
+    claims_admitted_begin(&admitted, &view->limits, total);
+    for (size_t i = 0; i < count; i++) {
         if (started[i] == claims[i].count)
             continue;
-        is_excess[i] = !admit_waiting(&admitted, &claims[i], claims[i].count - started[i], &verdicts[i].why);
+        verdicts[i].why = claims[i].full;
+        if (!claims[i].full)
+            verdicts[i].why = claims_admit(&admitted, claims[i].job, claims[i].count - started[i]);
+        is_excess[i] = verdicts[i].why != CLAIM_NOTHING_TO_REPORT;
         has_excess = has_excess || is_excess[i];
     }
-    map_release(&admitted.namespaces);
+    claims_admitted_release(&admitted);
     return has_excess;
 }
 

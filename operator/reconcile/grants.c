@@ -393,6 +393,7 @@ static void controller_states_release(struct controller_states *all)
 struct claim_list {
     struct claim *items;
     size_t count, cap;
+    bool sees_all; /* it has every job that claims IPUs */
 };
 
 static void push_claim(struct claim_list *list, const struct claim *claim)
@@ -428,6 +429,8 @@ static void add_claim(const struct reconciler *r, struct job_cache *cache, struc
                          .size = cache->ipus_per_instance,
                          .bound_s = end_s == FORECAST_UNKNOWN ? FORECAST_UNKNOWN : end_s - now_s,
                          .run = run_times_of_kind(r, &cache->kind),
+                         /* A look at all of them counts itself. */
+                         .full = list->sees_all ? CLAIM_NOTHING_TO_REPORT : cache->claims.full,
                          .is_ready = cache->claims.is_ready,
                          .eligible = cache->eligible,
                          .ctx = cache,
@@ -486,6 +489,7 @@ static void collect_claims(const struct reconciler *r, struct ipu_queue *ipu_que
 {
     void *value;
 
+    ipu_queue->claims.sees_all = r->claim_window.jobs.count == r->with_claims.count;
     for (size_t i = 0; map_next(&r->claim_window.jobs, &i, NULL, &value);)
         add_claim(r, value, &ipu_queue->claims);
 }

@@ -152,7 +152,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
-    r->with_claims.borrows_keys = r->with_offers.borrows_keys = r->claim_window.jobs.borrows_keys =
+    r->with_offers.borrows_keys = r->claim_window.jobs.borrows_keys =
         true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
@@ -181,7 +181,7 @@ void reconciler_abort(struct reconciler *r)
 {
     r->aborted = true;
     loop_timer_stop(&r->due);
-    loop_timer_stop(&r->claim_window.slice);
+    claim_window_stop(&r->claim_window);
     queue_plan_release(&r->queue_plan);
     pool_abort(r->pool);
     kube_abort(r->kube);
@@ -202,7 +202,7 @@ void reconciler_free(struct reconciler *r)
     history_free(r->history);
     for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &value);)
         job_cache_free(value);
-    map_release(&r->with_claims);
+    claim_order_release(&r->with_claims);
     queue_totals_release(&r->queue_totals);
     job_counts_release(&r->job_counts);
     claim_window_release(&r->claim_window);

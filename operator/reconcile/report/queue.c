@@ -15,6 +15,12 @@ enum { INSTANCE = PAGE_RANKS - 1 };
 #define DOMAINS ((uint64_t)UINT32_MAX + 1)
 #define RUNNING (DOMAINS + 1)
 
+struct queue_page {
+    const struct reconciler *r;
+    struct vipu_pool_view *rooms; /* per controller; total_ipus 0: not read yet */
+    cJSON *domains, *running;
+};
+
 /* NULL: another job has its name, and its claims go with it. */
 static const struct job *job_of(const struct reconciler *r, const struct job_cache *cache)
 {
@@ -22,15 +28,6 @@ static const struct job *job_of(const struct reconciler *r, const struct job_cac
     const struct job *job = item ? item->view : NULL;
 
     return job && str_eq(job->uid, cache->uid) ? job : NULL;
-}
-
-static void add_place(const struct job_cache *cache, uint32_t instance, const char *uid,
-                      struct page_snapshot *ret)
-{
-    page_snapshot_add(
-        ret, &(struct page_place){.ranks = {(uint64_t)((int64_t)INT32_MAX - cache->priority),
-                                            (uint64_t)job_cache_turn_s(cache), cache->arrival, instance},
-                                  .name = uid});
 }
 
 /* Those that are granted none, as one item with the first of them. */
@@ -54,29 +51,73 @@ static void list_controller(const struct reconciler *r, size_t index, struct pag
             ret, &(struct page_place){{RUNNING, index}, page_snapshot_keep(ret, listed->items[i].id)});
 }
 
-/* Who waits is in the order of claims_decide. */
+/* ---- what claims IPUs: in the order of claims_decide ---- */
+
+/* The item of a job at that instance, or the first one behind it; INDEXSET_MAX: there is none. */
+static uint32_t find_item(const struct job_claims *claims, uint64_t from)
+{
+    AUTO(indexset) struct indexset waiting = {0};
+    uint32_t found;
+
+    find_waiting(claims, &waiting);
+    found = indexset_next(&waiting, 0);
+    if (found < from)
+        found = INDEXSET_MAX;
+    for (size_t i = 0; i < claims->grant_count; i++) {
+        uint32_t granted = claims->grants[i].instance;
+
+        if (granted >= from && granted < found)
+            found = granted;
+    }
+    return found;
+}
+
+static struct page_place place_of(const struct job_cache *cache, uint32_t instance)
+{
+    const struct claim_key *key = &cache->place;
+
+    return (struct page_place){.ranks = {(uint64_t)((int64_t)INT32_MAX - key->priority),
+                                         (uint64_t)key->turn_s, key->arrival, instance},
+                               .name = cache->uid};
+}
+
+static bool next_claim(void *ctx, const struct page_place *after, struct page_place *ret)
+{
+    const struct reconciler *r = ((const struct queue_page *)ctx)->r;
+    const struct job_cache *cache = NULL;
+    struct claim_key key;
+    uint64_t from = 0;
+
+    if (after && after->ranks[0] >= DOMAINS)
+        return false;
+    if (after) {
+        key = (struct claim_key){(int32_t)(INT32_MAX - (int64_t)after->ranks[0]), (int64_t)after->ranks[1],
+                                 after->ranks[2]};
+        cache = claim_order_get(&r->with_claims, &key);
+        from = after->ranks[INSTANCE] + 1;
+    }
+    if (!cache)
+        cache = claim_order_next(&r->with_claims, after ? &key : NULL, &key);
+    for (; cache; cache = claim_order_next(&r->with_claims, &key, &key)) {
+        bool is_same = after && cache->arrival == after->ranks[2];
+        uint32_t instance =
+            job_of(r, cache) ? find_item(&cache->claims, is_same ? from : 0) : INDEXSET_MAX;
+
+        if (instance == INDEXSET_MAX)
+            continue;
+        *ret = place_of(cache, instance);
+        return true;
+    }
+    return false;
+}
+
 void queue_list(const void *ctx, struct page_snapshot *ret)
 {
     const struct reconciler *r = ctx;
-    void *value;
 
+    ret->next = next_claim;
     for (size_t i = 0; i < pool_count(r->pool); i++)
         list_controller(r, i, ret);
-
-    for (size_t i = 0; map_next(&r->with_claims, &i, NULL, &value);) {
-        const struct job_cache *cache = value;
-        const struct job *job = job_of(r, cache);
-        const char *uid = page_snapshot_keep(ret, cache->uid);
-        AUTO(indexset) struct indexset waiting = {0};
-
-        if (!job)
-            continue;
-        find_waiting(&cache->claims, &waiting);
-        for (size_t k = 0; k < cache->claims.grant_count; k++)
-            add_place(cache, cache->claims.grants[k].instance, uid, ret);
-        if (indexset_count(&waiting))
-            add_place(cache, indexset_next(&waiting, 0), uid, ret);
-    }
 }
 
 static cJSON *new_item(const struct job_cache *cache, const struct job *job, const char *state,
@@ -132,7 +173,7 @@ static cJSON *print_waiting(const struct reconciler *r, const struct job_cache *
 
 static cJSON *print_claim(const struct reconciler *r, const struct page_place *place)
 {
-    const struct job_cache *cache = map_get(&r->with_claims, place->name);
+    const struct job_cache *cache = map_get(&r->job_caches, place->name);
     const struct job *job = cache ? job_of(r, cache) : NULL;
     uint32_t instance = (uint32_t)place->ranks[INSTANCE];
     const struct grant_cache *grant = job ? job_claims_grant(&cache->claims, instance) : NULL;
@@ -154,12 +195,6 @@ static cJSON *print_claim(const struct reconciler *r, const struct page_place *p
 }
 
 /* ---- what holds IPUs, and what is free ---- */
-
-struct queue_page {
-    const struct reconciler *r;
-    struct vipu_pool_view *rooms; /* per controller; total_ipus 0: not read yet */
-    cJSON *domains, *running;
-};
 
 static const struct vipu_pool_view *room_of(const struct queue_page *page, size_t controller)
 {

@@ -1,10 +1,12 @@
 /* The jobs that a look at the queue decides about: the first ones of all that claim IPUs. So a look takes the
  * same time however many jobs wait. Those behind are told so, and come in as others start.
  *
- * The first jobs are found in slices of the loop's time. Half of them are the first of each group of
+ * The first jobs are found by a walk in slices of the loop's time. Half of them are the first of each group of
  * namespaces and V-IPU controllers, so that neither the crowd of one namespace nor jobs that wait for another
  * controller keep a job out. Jobs that have just begun to claim IPUs, and those that are granted some, are in
- * it, too. */
+ * it, too.
+ *
+ * The walk counts all instances that wait, so that it also finds the jobs for which there is no place. */
 #pragma once
 
 #include "operator/reconcile/state/reconciler_state.h"
@@ -18,6 +20,8 @@ void claim_window_add(struct reconciler *r, struct job_cache *cache);
 /* Its claims or what it asks for have changed; nothing if it claims no IPUs. */
 void claim_window_note(struct reconciler *r, struct job_cache *cache);
 void claim_window_remove(struct reconciler *r, const char *uid);
+/* No search goes on, and no look is due. */
+void claim_window_stop(struct claim_window *window);
 /* Before a look. False: it has to wait until the first jobs are found, and is due then. */
 bool claim_window_is_ready(struct reconciler *r);
 void claim_window_release(struct claim_window *window);

@@ -10,6 +10,7 @@
 #include "base/core/str.h"
 #include "operator/forecast/run_estimate.h"
 #include "operator/reconcile/decide/model/view.h"
+#include "operator/reconcile/state/claim_order.h"
 #include "operator/reconcile/state/job_claims.h"
 
 struct queue_group;
@@ -111,6 +112,8 @@ struct job_cache {
     size_t offers; /* partitions that are offered or given up */
     struct job_claims claims;
     struct queue_share share;
+    bool is_claiming;      /* it is among the jobs that claim IPUs... */
+    struct claim_key place; /* ...here */
     bool *eligible; /* per controller; of eligible_generation */
     int64_t eligible_generation;
     int64_t created_s; /* of the job */

@@ -12,7 +12,7 @@
 #include "operator/kube/workqueue.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/pool/pool.h"
-#include "operator/reconcile/state/claim_selection.h"
+#include "operator/reconcile/state/claim_order.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
 #include "operator/reconcile/state/job_counts.h"
@@ -37,17 +37,24 @@ struct history;
 struct instance_progress;
 struct progress_board;
 
+/* Half of the window are the first of all. The others are the first of each group, in equal shares: the crowd
+ * of one keeps nobody of another out. */
+#define CLAIM_GROUPS 16u
+
 /* See claim_window.h. */
 struct claim_window {
     struct map jobs;         /* uid -> struct job_cache */
     size_t new_count;        /* jobs that came in since the last search began */
+    bool has_changed;        /* some have come or gone, or their claims have changed, since then */
     struct loop_timer slice; /* runs during a search */
-    struct claim_selection selection;
-    size_t group_count; /* of the latest search */
-    size_t at;          /* of its pass over all jobs */
-    bool is_selected;   /* the pass that selects is over, and the one that takes the result is on */
-    bool is_awaited;    /* a look is due after it */
-    int64_t next_ms;    /* no other search is begun before, on the loop's clock, unless it is needed */
+    struct claim_key at;     /* the latest job that it has come to... */
+    size_t passed;           /* ...after so many, and in each group so many */
+    size_t group_passed[CLAIM_GROUPS];
+    size_t group_count; /* that have jobs; of the latest search that has ended */
+    struct claims_admitted admitted;
+    bool is_awaited;        /* a look is due after it */
+    int64_t next_ms;        /* no other search is begun before, on the loop's clock, unless it is needed */
+    struct loop_timer look; /* one is due then */
 };
 
 struct reconciler {
@@ -61,7 +68,7 @@ struct reconciler {
     struct watch *policies; /* NULL: the operator creates none */
     struct workqueue *queue;
     struct map job_caches;            /* uid -> struct job_cache */
-    struct map with_claims;           /* job caches with claims... */
+    struct claim_order with_claims;   /* job caches with claims... */
     struct claim_window claim_window; /* ...and the first of them, which change together */
     struct queue_totals queue_totals; /* of those with claims */
     struct job_counts job_counts;     /* of all jobs */

@@ -64,7 +64,7 @@ bool told_forecast_tell(void *ctx, size_t *at)
     void *cache;
 
     for (unsigned i = 0; i < TOLD_AT_ONCE; i++) {
-        if (!map_next(&r->with_claims, at, NULL, &cache))
+        if (!map_next(&r->job_caches, at, NULL, &cache))
             return true;
         tell(r, cache);
     }

@@ -153,6 +153,39 @@ TEST(an_item_that_has_left_since_the_snapshot_is_not_shown)
     CHECK_INT_EQ(json_at(next, "queue")->child->valuedouble, 3);
 }
 
+/* Of 7 places that no snapshot has, the next one. */
+static bool next_place(void *ctx, const struct page_place *after, struct page_place *ret)
+{
+    uint64_t at = after ? after->ranks[3] + 1 : 1;
+
+    (void)ctx;
+    *ret = (struct page_place){{0, 0, 0, at}, "job"};
+    return (!after || after->ranks[0] == 0) && at <= 7;
+}
+
+TEST(what_is_found_place_by_place_precedes_the_snapshot)
+{
+    AUTO(page_snapshot) struct page_snapshot snapshot = {0};
+    struct items items = {.first = 8, .count = 5};
+
+    page_snapshot_refresh(&snapshot, 0, list_items, &items);
+    snapshot.next = next_place;
+    for (uint32_t limit = 1; limit <= 13; limit++) {
+        AUTO(mem) char *token = NULL;
+        int64_t last = 0;
+
+        do {
+            AUTO(json) cJSON *page = page_after(&snapshot, &items, limit, token);
+
+            JSON_EACH (item, json_at(page, "queue"))
+                CHECK_INT_EQ(item->valuedouble, ++last);
+            mem_set_str(&token, json_str(page, "continue", NULL));
+            CHECK_INT_EQ(token != NULL, last < 12);
+        } while (token);
+        CHECK_INT_EQ(last, 12);
+    }
+}
+
 TEST(an_empty_list_has_one_page)
 {
     AUTO(page_snapshot) struct page_snapshot snapshot = {0};

@@ -289,6 +289,21 @@ TEST_F(scene, s, no_more_instances_wait_than_may)
                 "queue.maxWaitingInstances in the chart's values");
 }
 
+/* One of a long queue, of which a look sees the first jobs only. */
+TEST_F(scene, s, who_has_no_place_because_of_others_unseen_blocks_nobody)
+{
+    s->limits = (struct queue_limits){.total = 1000};
+    add_controller(s, "a:1", 8, (uint32_t[]){4, 0});
+    add_claim(s, "one/full", 1, 8)->full = CLAIM_QUEUE_IS_FULL;
+    add_claim(s, "one/starts", 2, 4);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "one/starts")->controller, 0);
+    check_waits(s, "one/full", "QueueFull",
+                "Waiting for 8 IPUs: not in the queue yet, because the cluster has 1000 waiting instances, "
+                "the limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
+                "queue.maxWaitingInstances in the chart's values");
+}
+
 /* ---- quotas ---- */
 
 static void set_quotas(struct scene *s, const char *quotas)

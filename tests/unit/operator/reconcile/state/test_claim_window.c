@@ -59,7 +59,7 @@ static void crowd_release(struct crowd *crowd)
 
     loop_timer_stop(&crowd->r.due);
     claim_window_release(&crowd->r.claim_window);
-    map_release(&crowd->r.with_claims);
+    claim_order_release(&crowd->r.with_claims);
     queue_totals_release(&crowd->r.queue_totals);
     for (size_t i = 0; map_next(&crowd->r.job_caches, &i, NULL, &cache);)
         job_cache_free(cache);
@@ -139,6 +139,7 @@ TEST_F(crowd, c, who_is_urgent_or_granted_ipus_or_alone_is_looked_at)
     }
     alone = add(c, "other", 0);
     urgent->priority = 1;
+    claim_window_note(&c->r, urgent);
     job_claims_assign(&granted->claims, &(struct indexset){0},
                       &(struct job_grant){.controller = "127.0.0.1:1"}, 1);
     search(c);
@@ -169,4 +170,53 @@ TEST_F(crowd, c, new_ones_do_not_delay_a_look)
     loop_timer_start(c->r.loop, &c->end, 0, stop_after_search);
     loop_run(c->r.loop);
     CHECK_INT_EQ(c->r.claim_window.jobs.count, CLAIM_WINDOW_JOBS / 2);
+}
+
+/* ---- limits of the queue ---- */
+
+static void check_told(const struct job_cache *cache, enum claim_wait_cause why)
+{
+    CHECK_INT_EQ(cache->claims.wait.why, why);
+    CHECK(cache->claims.is_answered);
+}
+
+TEST_F(crowd, c, those_behind_are_told_that_the_queue_is_full)
+{
+    struct job_cache *last_with_a_place = NULL, *full = NULL, *others;
+
+    c->r.options.queue_limits = (struct queue_limits){.per_namespace = MANY - 10, .total = MANY};
+    for (unsigned i = 0; i < MANY; i++) {
+        full = add(c, "team", i);
+        if (i == MANY - 11)
+            last_with_a_place = full;
+    }
+    others = add(c, "other", 0);
+    search(c);
+    check_told(last_with_a_place, CLAIM_IS_FAR_BEHIND);
+    check_told(full, CLAIM_NAMESPACE_IS_FULL);
+    CHECK_STR_EQ(full->claims.wait.text,
+                 "Waiting for 4 IPUs: not in the queue yet, because namespace team has 1491 waiting "
+                 "instances, the limit; reduce spec.jobInstances of jobs that wait, delete some, or set "
+                 "queue.maxWaitingInstancesPerNamespace in the chart's values");
+    CHECK_INT_EQ(others->claims.full, CLAIM_NOTHING_TO_REPORT);
+}
+
+TEST_F(crowd, c, who_is_looked_at_counts_those_who_are_not)
+{
+    struct job_cache *caches[MANY], *alone;
+
+    c->r.options.queue_limits = (struct queue_limits){.total = MANY};
+    for (unsigned i = 0; i < MANY; i++)
+        caches[i] = add(c, "team", i);
+    alone = add(c, "other", 0);
+    search(c);
+    CHECK(is_in(c, alone));
+    CHECK_INT_EQ(alone->claims.full, CLAIM_QUEUE_IS_FULL);
+    claim_window_remove(&c->r, caches[0]->uid);
+    CHECK(claim_window_is_ready(&c->r));
+    CHECK(loop_timer_is_running(&c->r.claim_window.look)); /* for those who are not looked at */
+    c->r.claim_window.next_ms = 0;
+    CHECK(claim_window_is_ready(&c->r));
+    finish_search(c);
+    CHECK_INT_EQ(alone->claims.full, CLAIM_NOTHING_TO_REPORT);
 }
