@@ -8,6 +8,7 @@
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/act/act.h"
 #include "operator/reconcile/grants.h"
+#include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/observe/observe.h"
 #include "operator/reconcile/observe/watches.h"
 #include "operator/reconcile/state/run_times.h"
@@ -120,6 +121,10 @@ static void on_due(struct loop_timer *timer)
 
     if (!reconciler_is_synced(r) || r->aborted)
         return;
+    if (!job_cache_forget_unlisted(r)) {
+        loop_timer_start(r->loop, &r->due, 0, r->on_due);
+        return;
+    }
     if (!may_send(r)) {
         loop_timer_start(r->loop, &r->due, NOT_LEADING_MS, r->on_due);
         return;
@@ -208,6 +213,7 @@ void reconciler_free(struct reconciler *r)
     claim_window_release(&r->claim_window);
     map_release(&r->with_offers);
     map_release(&r->job_caches);
+    mem_free(r->unlisted);
     map_release(&r->confirmed_gone);
     map_release(&r->executions);
     queue_plan_release(&r->queue_plan);

@@ -5,6 +5,8 @@
 #include "operator/reconcile/state/claim_window.h"
 #include "operator/reconcile/state/schedule.h"
 
+#define UNLISTED_AT_ONCE 500 /* in a turn of the loop */
+
 /* ---- pods ---- */
 
 static void note_present(struct reconciler *r, const struct pod *pod, struct job_cache *cache,
@@ -108,7 +110,7 @@ void job_cache_forget(struct reconciler *r, const char *key, const char *uid)
     map_remove(&r->confirmed_gone, uid);
     claim_window_remove(r, uid);
     map_remove(&r->with_offers, uid);
-    job_cache_free(map_remove(&r->job_caches, uid)); /* uid may belong to it */
+    job_cache_drop(r, uid);
     reconciler_claims_changed(r);
 }
 
@@ -125,19 +127,19 @@ static bool has_record(void *ctx, const char *partition)
     return record && str_eq(record->job_uid, owner->uid);
 }
 
-void job_cache_forget_unlisted(struct reconciler *r)
+bool job_cache_forget_unlisted(struct reconciler *r)
 {
-    AUTO(mem) struct job_cache **all = mem_alloc((r->job_caches.count + 1) * sizeof(*all));
-    size_t count = 0;
-    void *cache;
+    for (unsigned i = 0; i < UNLISTED_AT_ONCE && r->unlisted_count; i++) {
+        struct job_cache *cache = r->unlisted[--r->unlisted_count];
+        const struct store_item *item;
 
-    for (size_t i = 0; map_next(&r->job_caches, &i, NULL, &cache);)
-        all[count++] = cache;
-    for (size_t i = 0; i < count; i++) {
-        const struct store_item *item = store_get(watch_store(r->jobs), all[i]->key);
-
-        job_cache_keep_partitions(all[i], has_record, &(struct owner){r, all[i]->uid});
-        if (!item || !str_eq(((const struct job *)item->view)->uid, all[i]->uid))
-            job_cache_forget(r, all[i]->key, all[i]->uid);
+        if (!cache)
+            continue;
+        cache->unlisted_at = 0;
+        item = store_get(watch_store(r->jobs), cache->key);
+        job_cache_keep_partitions(cache, has_record, &(struct owner){r, cache->uid});
+        if (!item || !str_eq(((const struct job *)item->view)->uid, cache->uid))
+            job_cache_forget(r, cache->key, cache->uid);
     }
+    return r->unlisted_count == 0;
 }

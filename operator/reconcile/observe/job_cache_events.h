@@ -7,5 +7,6 @@ void job_cache_on_pod(struct reconciler *r, const struct store_change *change, c
 /* Pods may be seen before their job, from a list that is newer than the others. */
 void job_cache_on_pods_of_record(struct reconciler *r, const struct record *record);
 void job_cache_forget(struct reconciler *r, const char *key, const char *uid); /* unless a record is left */
-/* Once everything is listed: drops cached partitions without a record, and jobs that are gone. */
-void job_cache_forget_unlisted(struct reconciler *r);
+/* When everything is listed, before any job is reconciled: drops cached partitions without a record, and jobs
+ * that are gone, some at a time. Returns whether none is left. */
+bool job_cache_forget_unlisted(struct reconciler *r);

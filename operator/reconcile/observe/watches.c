@@ -291,7 +291,6 @@ static void on_synced(void *ctx)
 
     if (!reconciler_watches_are_synced(r))
         return;
-    job_cache_forget_unlisted(r);
     log_info("caches synced", KVF("jobs", "%zu", store_count(watch_store(r->jobs))),
              KVF("records", "%zu", store_count(watch_store(r->records))));
     reconciler_wake(r);

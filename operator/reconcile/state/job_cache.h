@@ -75,6 +75,7 @@ struct queue_share {
 struct job_cache {
     char *key, *uid;
     uint64_t arrival;
+    size_t unlisted_at;     /* its place in reconciler.unlisted, from 1; 0: none */
     struct map partitions;  /* partition id -> struct partition_cache */
     struct map foreign_ids; /* ids of other owners */
 

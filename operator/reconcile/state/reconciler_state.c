@@ -1,5 +1,18 @@
 #include "operator/reconcile/state/reconciler_state.h"
 
+#include "base/core/mem.h"
+
+/* It is compared with the lists when all of them are complete. */
+static void add_unlisted(struct reconciler *r, struct job_cache *cache)
+{
+    if (r->unlisted_count == r->unlisted_cap) {
+        r->unlisted_cap = 2 * r->unlisted_cap + 16;
+        r->unlisted = mem_grow(r->unlisted, r->unlisted_cap, sizeof(*r->unlisted));
+    }
+    r->unlisted[r->unlisted_count++] = cache;
+    cache->unlisted_at = r->unlisted_count;
+}
+
 struct job_cache *job_cache_get(struct reconciler *r, const char *key, const char *uid)
 {
     struct job_cache *cache = map_get(&r->job_caches, uid);
@@ -8,8 +21,19 @@ struct job_cache *job_cache_get(struct reconciler *r, const char *key, const cha
         cache = job_cache_new(key, uid);
         cache->arrival = ++r->arrivals;
         map_set(&r->job_caches, uid, cache);
+        if (!reconciler_watches_are_synced(r))
+            add_unlisted(r, cache);
     }
     return cache;
+}
+
+void job_cache_drop(struct reconciler *r, const char *uid)
+{
+    struct job_cache *cache = map_remove(&r->job_caches, uid); /* uid may belong to it */
+
+    if (cache && cache->unlisted_at)
+        r->unlisted[cache->unlisted_at - 1] = NULL;
+    job_cache_free(cache);
 }
 
 size_t reconciler_watches(const struct reconciler *r, const struct watch *ret[WATCHES_MAX])

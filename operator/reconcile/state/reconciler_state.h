@@ -68,6 +68,8 @@ struct reconciler {
     struct watch *policies; /* NULL: the operator creates none */
     struct workqueue *queue;
     struct map job_caches;            /* uid -> struct job_cache */
+    struct job_cache **unlisted;      /* those that are older than the lists, until they are compared; owned */
+    size_t unlisted_count, unlisted_cap;
     struct claim_order with_claims;   /* job caches with claims... */
     struct claim_window claim_window; /* ...and the first of them, which change together */
     struct queue_totals queue_totals; /* of those with claims */
@@ -100,6 +102,7 @@ struct reconciler {
 
 struct job_cache *job_cache_get(struct reconciler *r, const char *key,
                                 const char *uid); /* created when absent */
+void job_cache_drop(struct reconciler *r, const char *uid);
 size_t reconciler_watches(const struct reconciler *r,
                           const struct watch *ret[WATCHES_MAX]); /* how many there are */
 bool reconciler_watches_are_synced(const struct reconciler *r);
