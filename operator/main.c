@@ -181,15 +181,16 @@ static void count_waiting(void *ctx, const char *ns, struct queue_counts *ret)
     if (app->reconciler)
         queue_count(app->reconciler, ns, ret);
     else
-        leader_note_read_waiting(lease_other_note(app->lease), ns, &ret->in_namespace, &ret->total);
+        leader_note_read_counts(lease_other_note(app->lease), ns, &ret->in_namespace, &ret->total,
+                                &ret->template_kib);
 }
 
 static char *leader_note(void *ctx)
 {
     struct app *app = ctx;
-    AUTO(mem) char *waiting = app->reconciler ? queue_sum_up(app->reconciler) : mem_strdup("0");
+    AUTO(mem) char *counts = app->reconciler ? queue_sum_up(app->reconciler) : mem_strdup("0");
 
-    return leader_note_print(largest_partition(ctx), waiting, app->key);
+    return leader_note_print(largest_partition(ctx), counts, app->key);
 }
 
 /* ---- health ---- */

@@ -13,9 +13,9 @@ struct map {
     struct map_slot *slots;
     size_t count;
     size_t cap;
-    struct map_slot *old; /* the table before it grew, until the keys of all of its slots have moved... */
+    struct map_slot *old;  /* the table before it grew, until the keys of all of its slots have moved... */
     size_t old_cap, moved; /* ...as those of so many have */
-    bool borrows_keys; /* set before the first key */
+    bool borrows_keys;     /* set before the first key */
 };
 
 void *map_get(const struct map *map, const char *key); /* NULL when absent */

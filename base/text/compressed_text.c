@@ -48,6 +48,11 @@ struct compressed_text *compressed_text_new(struct slice text)
     return pack;
 }
 
+size_t compressed_text_bytes(const struct compressed_text *packed)
+{
+    return packed ? sizeof(*packed) + packed->packed_len : 0;
+}
+
 char *compressed_text_get(const struct compressed_text *pack)
 {
     z_stream z = {0};

@@ -6,5 +6,6 @@
 
 struct compressed_text;
 
-struct compressed_text *compressed_text_new(struct slice text);  /* owned by the caller */
-char *compressed_text_get(const struct compressed_text *packed); /* owned by the caller; NULL gives NULL */
+struct compressed_text *compressed_text_new(struct slice text);     /* owned by the caller */
+size_t compressed_text_bytes(const struct compressed_text *packed); /* of memory; NULL has none */
+char *compressed_text_get(const struct compressed_text *packed);    /* owned by the caller; NULL gives NULL */

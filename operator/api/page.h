@@ -3,8 +3,8 @@
  * in between loses none.
  *
  * All readers of a list share one snapshot of its order. It has places, not items: a reader costs the items
- * of one page, which are printed as they are now, however long the list is. What is kept in order anyway is in
- * no snapshot, but found place by place. Pure. */
+ * of one page, which are printed as they are now, however long the list is. What is kept in order anyway is
+ * in no snapshot, but found place by place. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -25,10 +25,9 @@ void claims_grants_release(struct claims_grants *grants)
 
 void claims_admitted_begin(struct claims_admitted *ret, const struct queue_limits *limits, uint64_t waiting)
 {
-    *ret = (struct claims_admitted){.limits = {.per_namespace = waiting > limits->per_namespace
-                                                                    ? limits->per_namespace
-                                                                    : 0,
-                                               .total = waiting > limits->total ? limits->total : 0}};
+    *ret = (struct claims_admitted){
+        .limits = {.per_namespace = waiting > limits->per_namespace ? limits->per_namespace : 0,
+                   .total = waiting > limits->total ? limits->total : 0}};
 }
 
 enum claim_wait_cause claims_admit(struct claims_admitted *admitted, const char *job, uint32_t waiting)

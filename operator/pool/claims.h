@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/core/map.h"
 #include "base/core/str.h"
 #include "operator/api/queue/namespace_numbers.h"
 #include "operator/api/queue/queue_limits.h"

@@ -157,8 +157,7 @@ struct reconciler *reconciler_new(struct loop *loop, struct kube *kube, struct e
     r->kube = kube;
     r->events = events;
     r->options = *options;
-    r->with_offers.borrows_keys = r->claim_window.jobs.borrows_keys =
-        true; /* the job caches own them */
+    r->with_offers.borrows_keys = r->claim_window.jobs.borrows_keys = true; /* the job caches own them */
     for (size_t i = 0; i < PHASES; i++)
         r->counters.phases[i].scale = OPENMETRICS_WORK;
     for (size_t i = 0; i < PHASES_SIZES; i++)

@@ -31,7 +31,7 @@ CALLS = {
                               r"\bmem_(?:strdup|printf)\(@", r"\bstr_addf\(&(?:out|text),\s*@"),
     },
     ADMISSION: {
-        ("operator/api/job/additions.c", "operator/api/job/template_types.c", "operator/api/job/validate.c", "operator/api/queue/queue_limits.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/field.c"): JOB_ERROR,
+        ("operator/api/job/additions.c", "operator/api/job/template_limit.c", "operator/api/job/template_types.c", "operator/api/job/validate.c", "operator/api/queue/queue_limits.c", "operator/api/job/jobspec.c", "operator/api/job/env_conflicts.c", "operator/api/field.c"): JOB_ERROR,
         ("operator/api/admission/warnings.c",): (r"\bstrv_pushf?\(\s*warnings,\s*@",),
     },
 }

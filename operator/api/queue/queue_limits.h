@@ -13,6 +13,7 @@ struct queue_limits {
 /* Instances that wait now. */
 struct queue_counts {
     uint32_t in_namespace, total;
+    uint32_t template_kib; /* that the templates of the jobs of the namespace take */
 };
 
 #define QUEUE_LIMIT_OF_NAMESPACE "queue.maxWaitingInstancesPerNamespace"

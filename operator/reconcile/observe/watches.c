@@ -11,6 +11,18 @@
 
 /* ---- jobs ---- */
 
+static bool view_job(void *ctx, const cJSON *item, void **ret)
+{
+    const struct reconciler *r = ctx;
+    struct job *job = job_parse(item);
+    const struct job *before = job ? store_view(watch_store(r->jobs), job->ns, job->name) : NULL;
+
+    if (job)
+        template_limit_apply(job, job_counts_template_bytes(&r->job_counts, job->ns) -
+                                      (before ? template_bytes(before) : 0));
+    return (*ret = job) != NULL;
+}
+
 /* Logged once for each job: this is the only place that explains why the operator ignores it. */
 static void log_vendor_job(const struct job *before, const struct job *now)
 {
@@ -309,7 +321,7 @@ void watches_start(struct reconciler *r)
 {
     struct watch_options jobs = {.resource = &KUBE_IPUJOBS,
                                  .ns = r->options.watch_ns,
-                                 .view = job_view_item,
+                                 .view = view_job,
                                  .view_free = job_free_item,
                                  .on_change = on_job};
     struct watch_options pods = {.resource = &KUBE_PODS,

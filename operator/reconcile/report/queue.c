@@ -100,8 +100,7 @@ static bool next_claim(void *ctx, const struct page_place *after, struct page_pl
         cache = claim_order_next(&r->with_claims, after ? &key : NULL, &key);
     for (; cache; cache = claim_order_next(&r->with_claims, &key, &key)) {
         bool is_same = after && cache->arrival == after->ranks[2];
-        uint32_t instance =
-            job_of(r, cache) ? find_item(&cache->claims, is_same ? from : 0) : INDEXSET_MAX;
+        uint32_t instance = job_of(r, cache) ? find_item(&cache->claims, is_same ? from : 0) : INDEXSET_MAX;
 
         if (instance == INDEXSET_MAX)
             continue;
@@ -325,8 +324,10 @@ void queue_count(const struct reconciler *r, const char *ns, struct queue_counts
 {
     const struct queue_namespace *found = map_get(&r->queue_totals.namespaces, ns);
 
-    *ret =
-        (struct queue_counts){.total = r->queue_totals.waiting, .in_namespace = found ? found->waiting : 0};
+    *ret = (struct queue_counts){.total = r->queue_totals.waiting,
+                                 .in_namespace = found ? found->waiting : 0,
+                                 .template_kib =
+                                     (uint32_t)(job_counts_template_bytes(&r->job_counts, ns) / 1024)};
 }
 
 struct namespace_count {
@@ -341,6 +342,22 @@ static int compare_counts(const void *a, const void *b)
     if (x->waiting != y->waiting)
         return x->waiting > y->waiting ? -1 : 1;
     return strcmp(x->name, y->name);
+}
+
+/* Where a template could be too many. */
+static void add_template_bytes(const struct reconciler *r, struct str *out)
+{
+    unsigned count = 0;
+    const char *name;
+    void *bytes;
+
+    for (size_t i = 0;
+         count < NAMESPACES_MAX && map_next(&r->job_counts.template_bytes, &i, &name, &bytes);) {
+        if ((uintptr_t)bytes <= TEMPLATE_LIMIT_BYTES / 2)
+            continue;
+        str_addf(out, ";%s:%zu", name, (size_t)(uintptr_t)bytes / 1024);
+        count++;
+    }
 }
 
 char *queue_sum_up(const struct reconciler *r)
@@ -358,5 +375,6 @@ char *queue_sum_up(const struct reconciler *r)
     str_addf(&out, "%u", r->queue_totals.waiting);
     for (size_t i = 0; i < count && i < NAMESPACES_MAX && counts[i].waiting; i++)
         str_addf(&out, ";%s=%u", counts[i].name, counts[i].waiting);
+    add_template_bytes(r, &out);
     return str_take(&out);
 }

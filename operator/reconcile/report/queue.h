@@ -8,10 +8,10 @@
 struct queue_counts;
 struct reconciler;
 
-/* How many instances wait now, without those that are granted IPUs. */
+/* How many instances wait now, without those that are granted IPUs, and what templates take. */
 void queue_count(const struct reconciler *reconciler, const char *ns, struct queue_counts *ret);
-/* The same for other replicas: "9000;team-a=8000;team-b=1000", of all and of the namespaces with most. Owned
- * by the caller. */
+/* The same for other replicas: "9000;team-a=8000;team-b=1000;team-a:40000", of all and of the namespaces with
+ * most, and the KiB of templates of namespaces that have half of the limit. Owned by the caller. */
 char *queue_sum_up(const struct reconciler *reconciler);
 
 void queue_list(const void *reconciler, struct page_snapshot *ret);

@@ -98,7 +98,8 @@ void claim_order_add(struct claim_order *order, const struct claim_key *key, str
 }
 
 /* NULL: absent. */
-static struct claim_entry *find(const struct claim_order *order, const struct claim_key *key, size_t *ret_block)
+static struct claim_entry *find_entry(const struct claim_order *order, const struct claim_key *key,
+                                      size_t *ret_block)
 {
     struct claim_block *block;
     size_t at;
@@ -108,13 +109,14 @@ static struct claim_entry *find(const struct claim_order *order, const struct cl
     *ret_block = find_block(order, key);
     block = order->blocks[*ret_block];
     at = count_before(block, key);
-    return at < block->count && claim_key_compare(&block->entries[at].key, key) == 0 ? &block->entries[at] : NULL;
+    return at < block->count && claim_key_compare(&block->entries[at].key, key) == 0 ? &block->entries[at]
+                                                                                     : NULL;
 }
 
 void claim_order_remove(struct claim_order *order, const struct claim_key *key)
 {
     size_t at;
-    struct claim_entry *entry = find(order, key, &at);
+    struct claim_entry *entry = find_entry(order, key, &at);
     struct claim_block *block;
 
     if (!entry)
@@ -133,7 +135,7 @@ void claim_order_remove(struct claim_order *order, const struct claim_key *key)
 struct job_cache *claim_order_get(const struct claim_order *order, const struct claim_key *key)
 {
     size_t unused;
-    const struct claim_entry *entry = find(order, key, &unused);
+    const struct claim_entry *entry = find_entry(order, key, &unused);
 
     return entry ? entry->job : NULL;
 }

@@ -1,6 +1,6 @@
-/* All jobs that claim IPUs, in the order of the queue. Joining, leaving and finding the next one take about
- * the same time however many there are, and a walk goes on from its last key whoever has come or gone
- * meanwhile. Zeroed, it is empty. Borrows the jobs. Pure. */
+/* All jobs that claim IPUs, in the order of the queue. Adding, removing and finding the next one take about
+ * the same time however many there are, and a walk goes on from its last key, whatever has changed meanwhile.
+ * Zeroed, it is empty. Borrows the jobs. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -26,7 +26,8 @@ struct claim_order {
 int claim_key_compare(const struct claim_key *a, const struct claim_key *b); /* < 0: a is before b */
 
 void claim_order_add(struct claim_order *order, const struct claim_key *key, struct job_cache *job);
-void claim_order_remove(struct claim_order *order, const struct claim_key *key); /* accepts one that is absent */
+void claim_order_remove(struct claim_order *order,
+                        const struct claim_key *key); /* accepts one that is absent */
 struct job_cache *claim_order_get(const struct claim_order *order,
                                   const struct claim_key *key); /* NULL: absent */
 /* Behind that key; NULL: the first of all. Returns NULL at the end, else sets ret_key. */

@@ -173,7 +173,7 @@ static void step(struct loop_timer *timer)
     }
 }
 
-static void look(struct loop_timer *timer)
+static void request_look(struct loop_timer *timer)
 {
     reconciler_claims_changed(CONTAINER_OF(timer, struct reconciler, claim_window.look));
 }
@@ -190,7 +190,7 @@ bool claim_window_is_ready(struct reconciler *r)
             (count > CLAIM_WINDOW_JOBS && window->new_count > CLAIM_WINDOW_NEW))
             begin(r);
         else if (has_others && window->has_changed) /* who is behind is told so in time */
-            loop_timer_start(r->loop, &window->look, window->next_ms - now, look);
+            loop_timer_start(r->loop, &window->look, window->next_ms - now, request_look);
     }
     if (count <= CLAIM_WINDOW_MAX || !loop_timer_is_running(&window->slice))
         return true;

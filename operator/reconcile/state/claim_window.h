@@ -1,10 +1,10 @@
 /* The jobs that a look at the queue decides about: the first ones of all that claim IPUs. So a look takes the
  * same time however many jobs wait. Those behind are told so, and come in as others start.
  *
- * The first jobs are found by a walk in slices of the loop's time. Half of them are the first of each group of
- * namespaces and V-IPU controllers, so that neither the crowd of one namespace nor jobs that wait for another
- * controller keep a job out. Jobs that have just begun to claim IPUs, and those that are granted some, are in
- * it, too.
+ * The first jobs are found by a walk in slices of the loop's time. Half of them are the first of each group
+ * of namespaces and V-IPU controllers, so that neither the crowd of one namespace nor jobs that wait for
+ * another controller keep a job out. Jobs that have just begun to claim IPUs, and those that are granted
+ * some, are in it, too.
  *
  * The walk counts all instances that wait, so that it also finds the jobs for which there is no place. */
 #pragma once

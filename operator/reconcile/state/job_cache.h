@@ -113,9 +113,9 @@ struct job_cache {
     size_t offers; /* partitions that are offered or given up */
     struct job_claims claims;
     struct queue_share share;
-    bool is_claiming;      /* it is among the jobs that claim IPUs... */
+    bool is_claiming;       /* it is among the jobs that claim IPUs... */
     struct claim_key place; /* ...here */
-    bool *eligible; /* per controller; of eligible_generation */
+    bool *eligible;         /* per controller; of eligible_generation */
     int64_t eligible_generation;
     int64_t created_s; /* of the job */
     bool takes_turns;  /* it has several instances */

@@ -35,7 +35,7 @@ struct job_claims {
     struct grant_cache *grants; /* in the order of instances */
     size_t grant_count;
     enum claim_wait_cause full; /* it may not wait, as the latest search (claim_window.h) found; else 0 */
-    struct claim_wait wait; /* of the first instance that is not granted any */
+    struct claim_wait wait;     /* of the first instance that is not granted any */
 };
 
 /* An instance may have IPUs of that controller. */

@@ -21,6 +21,27 @@ static bool is_in_state(const struct job_counts *counts, const uint32_t *count)
     return count != &counts->vendors && count != &counts->others;
 }
 
+size_t job_counts_template_bytes(const struct job_counts *counts, const char *ns)
+{
+    return (uintptr_t)map_get(&counts->template_bytes, ns);
+}
+
+static void set_template_bytes(struct job_counts *counts, const char *ns, size_t bytes)
+{
+    if (bytes)
+        map_set(&counts->template_bytes, ns, (void *)(uintptr_t)bytes); /* a number */
+    else
+        map_remove(&counts->template_bytes, ns);
+}
+
+static void note_templates(struct job_counts *counts, const struct job *old, const struct job *new)
+{
+    const char *ns = new ? new->ns : old->ns;
+    size_t bytes = job_counts_template_bytes(counts, ns);
+
+    set_template_bytes(counts, ns, bytes + (new ? template_bytes(new) : 0) - (old ? template_bytes(old) : 0));
+}
+
 void job_counts_note(struct job_counts *counts, const char *operator_ns, const struct job *old,
                      const struct job *new)
 {
@@ -37,9 +58,12 @@ void job_counts_note(struct job_counts *counts, const char *operator_ns, const s
         if (old->deleted_s && is_in_state(counts, before))
             seconds_remove(&counts->deletions, old->deleted_s);
     }
+    if (old || new)
+        note_templates(counts, old, new);
 }
 
 void job_counts_release(struct job_counts *counts)
 {
     seconds_release(&counts->deletions);
+    map_release(&counts->template_bytes);
 }

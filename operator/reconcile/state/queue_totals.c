@@ -69,7 +69,8 @@ void queue_totals_note(struct queue_totals *totals, struct job_cache *cache, boo
     struct queue_namespace *ns;
     struct queue_group *group;
 
-    seconds_add(&totals->since, share.since_s); /* before the same one is removed, and all behind it are moved */
+    seconds_add(&totals->since,
+                share.since_s); /* before the same one is removed, and all behind it are moved */
     queue_totals_drop(totals, cache);
     ns = find_namespace(totals, cache);
     group = share.group = find_group(totals, cache);

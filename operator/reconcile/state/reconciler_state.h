@@ -67,8 +67,8 @@ struct reconciler {
     struct watch *nodes;    /* NULL: the operator runs in one namespace, without access to nodes */
     struct watch *policies; /* NULL: the operator creates none */
     struct workqueue *queue;
-    struct map job_caches;            /* uid -> struct job_cache */
-    struct job_cache **unlisted;      /* those that are older than the lists, until they are compared; owned */
+    struct map job_caches;       /* uid -> struct job_cache */
+    struct job_cache **unlisted; /* those that are older than the lists, until they are compared; owned */
     size_t unlisted_count, unlisted_cap;
     struct claim_order with_claims;   /* job caches with claims... */
     struct claim_window claim_window; /* ...and the first of them, which change together */

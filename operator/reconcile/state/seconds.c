@@ -10,7 +10,7 @@ struct second {
 };
 
 /* How many are before it. */
-static size_t find(const struct seconds *seconds, int64_t second)
+static size_t find_second(const struct seconds *seconds, int64_t second)
 {
     size_t low = 0, high = seconds->count;
 
@@ -27,14 +27,15 @@ static size_t find(const struct seconds *seconds, int64_t second)
 
 void seconds_add(struct seconds *seconds, int64_t second)
 {
-    size_t at = find(seconds, second);
+    size_t at = find_second(seconds, second);
 
     if (at == seconds->count || seconds->items[at].second != second) {
         if (seconds->count == seconds->cap) {
             seconds->cap = 2 * seconds->cap + 16;
             seconds->items = mem_grow(seconds->items, seconds->cap, sizeof(*seconds->items));
         }
-        memmove(&seconds->items[at + 1], &seconds->items[at], (seconds->count - at) * sizeof(*seconds->items));
+        memmove(&seconds->items[at + 1], &seconds->items[at],
+                (seconds->count - at) * sizeof(*seconds->items));
         seconds->items[at] = (struct second){.second = second};
         seconds->count++;
     }
@@ -43,7 +44,7 @@ void seconds_add(struct seconds *seconds, int64_t second)
 
 void seconds_remove(struct seconds *seconds, int64_t second)
 {
-    size_t at = find(seconds, second);
+    size_t at = find_second(seconds, second);
 
     if (--seconds->items[at].count)
         return;

@@ -10,6 +10,7 @@
 #include "operator/api/admission/defaults.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/pod/pod_overlay.h"
+#include "operator/api/job/template_limit.h"
 #include "operator/api/job/validate.h"
 #include "operator/kube/auth/base64.h"
 
@@ -253,6 +254,8 @@ void admission_validate(const struct admission *admission, struct strv *problems
 void admission_check_queue(const struct admission *admission, const struct queue_limits *limits,
                            const struct queue_counts *counts, struct strv *problems)
 {
+    template_limit_check(admission->old, admission->object, admission->ns,
+                         (size_t)counts->template_kib * 1024, problems);
     queue_limits_check(admission->old, admission->object, admission->ns, limits, counts, problems);
 }
 

@@ -5,16 +5,17 @@
 
 TEST(a_note_is_read_as_it_was_written)
 {
-    AUTO(mem) char *note = leader_note_print(4096, "9000;a=8000;team-a=1000", "0123abcd");
-    uint32_t here, total;
+    AUTO(mem) char *note = leader_note_print(4096, "9000;a=8000;team-a=1000;team-a:64", "0123abcd");
+    uint32_t here, total, kib;
 
     CHECK_INT_EQ(leader_note_largest_partition(note), 4096);
     CHECK_STR_EQ(leader_note_key(note), "0123abcd");
-    leader_note_read_waiting(note, "team-a", &here, &total);
+    leader_note_read_counts(note, "team-a", &here, &total, &kib);
     CHECK_INT_EQ(total, 9000);
     CHECK_INT_EQ(here, 1000);
-    leader_note_read_waiting(note, "team", &here, &total);
-    CHECK_INT_EQ(here, 0);
+    CHECK_INT_EQ(kib, 64);
+    leader_note_read_counts(note, "team", &here, &total, &kib);
+    CHECK_INT_EQ(here + kib, 0);
 }
 
 TEST(a_note_of_another_version_has_what_it_has)
@@ -29,12 +30,12 @@ TEST(a_note_of_another_version_has_what_it_has)
                 {"64;x key", 64, 0, "key"}, {"64;5;a;=3 key", 64, 5, "key"}};
 
     CHECK_ROWS (row, rows) {
-        uint32_t here, total;
+        uint32_t here, total, kib;
 
         CHECK_INT_EQ(leader_note_largest_partition(row->note), row->largest);
         CHECK_STR_EQ(leader_note_key(row->note), row->key);
-        leader_note_read_waiting(row->note, "a", &here, &total);
+        leader_note_read_counts(row->note, "a", &here, &total, &kib);
         CHECK_INT_EQ(total, row->total);
-        CHECK_INT_EQ(here, 0);
+        CHECK_INT_EQ(here + kib, 0);
     }
 }

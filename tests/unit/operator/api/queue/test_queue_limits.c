@@ -31,27 +31,27 @@ TEST(instances_that_are_added_count_as_waiting)
         struct queue_counts counts;
         const char *problems[2];
     } rows[] = {
-        {"there is room", NULL, "{\"jobInstances\":2}", &both, {8, 8}, {NULL}},
-        {"one too many", NULL, "{\"jobInstances\":3}", &both, {8, 8}, {OF_NAMESPACE}},
-        {"of both", NULL, "{\"jobInstances\":3}", &both, {8, 19}, {OF_NAMESPACE, OF_ALL}},
-        {"no limit", NULL, "{\"jobInstances\":9999}", &none, {8, 8}, {NULL}},
-        {"scaled up", "{\"jobInstances\":4}", "{\"jobInstances\":7}", &both, {8, 8}, {OF_NAMESPACE}},
-        {"less", "{\"jobInstances\":4}", "{\"jobInstances\":3}", &both, {90, 90}, {NULL}},
-        {"as many", "{\"jobInstances\":4}", "{\"jobInstances\":4}", &both, {90, 90}, {NULL}},
-        {"suspended", NULL, "{\"jobInstances\":99,\"suspend\":true}", &both, {8, 8}, {NULL}},
+        {"there is room", NULL, "{\"jobInstances\":2}", &both, {8, 8, 0}, {NULL}},
+        {"one too many", NULL, "{\"jobInstances\":3}", &both, {8, 8, 0}, {OF_NAMESPACE}},
+        {"of both", NULL, "{\"jobInstances\":3}", &both, {8, 19, 0}, {OF_NAMESPACE, OF_ALL}},
+        {"no limit", NULL, "{\"jobInstances\":9999}", &none, {8, 8, 0}, {NULL}},
+        {"scaled up", "{\"jobInstances\":4}", "{\"jobInstances\":7}", &both, {8, 8, 0}, {OF_NAMESPACE}},
+        {"less", "{\"jobInstances\":4}", "{\"jobInstances\":3}", &both, {90, 90, 0}, {NULL}},
+        {"as many", "{\"jobInstances\":4}", "{\"jobInstances\":4}", &both, {90, 90, 0}, {NULL}},
+        {"suspended", NULL, "{\"jobInstances\":99,\"suspend\":true}", &both, {8, 8, 0}, {NULL}},
         {"resumed",
          "{\"jobInstances\":3,\"suspend\":true}",
          "{\"jobInstances\":3}",
          &both,
-         {8, 8},
+         {8, 8, 0},
          {OF_NAMESPACE}},
         {"another controller's",
          NULL,
          "{\"jobInstances\":99,\"managedBy\":\"example.com/other\"}",
          &both,
-         {8, 8},
+         {8, 8, 0},
          {NULL}},
-        {"full already", NULL, "{\"jobInstances\":0}", &both, {10, 20}, {NULL}},
+        {"full already", NULL, "{\"jobInstances\":0}", &both, {10, 20, 0}, {NULL}},
     };
 
     CHECK_ROWS (row, rows) {

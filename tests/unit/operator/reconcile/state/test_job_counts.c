@@ -1,6 +1,8 @@
 /* The numbers of jobs are those of the jobs there are, whatever each has been before. */
 #include "operator/reconcile/state/job_counts.h"
 
+#include <stdio.h>
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 
@@ -16,6 +18,7 @@ static struct job *new_job(const char *state, const char *operator_ns, bool is_v
     job->operator_ns = mem_strdup(operator_ns);
     job->has_finalizer = operator_ns != NULL;
     job->is_vendors = is_vendors;
+    job->ns = mem_strdup("team");
     job->deleted_s = deleted_s;
     return job;
 }
@@ -44,6 +47,26 @@ TEST(jobs_of_other_operators_are_in_no_state)
     CHECK_INT_EQ(counts.vendors, 1);
     CHECK_INT_EQ(counts.states[JOB_RUNNING], 0);
     CHECK_INT_EQ(seconds_first(&counts.deletions), 0);
+    job_counts_release(&counts);
+}
+
+TEST(templates_are_counted_by_namespace)
+{
+    struct job_counts counts = {0};
+    AUTO(job)
+    struct job *job = new_job("Running", NULL, false, 0), *changed = new_job("Running", NULL, false, 0);
+
+    job->template_text = compressed_text_new(slice_of("{}"));
+    changed->template_text = compressed_text_new(slice_of("{\"spec\":{}}"));
+    job_counts_note(&counts, NS, NULL, job);
+    job_counts_note(&counts, NS, NULL, job);
+    CHECK_INT_EQ(job_counts_template_bytes(&counts, "team"), 2 * template_bytes(job));
+    CHECK_INT_EQ(job_counts_template_bytes(&counts, "tea"), 0);
+    job_counts_note(&counts, NS, job, changed);
+    CHECK_INT_EQ(job_counts_template_bytes(&counts, "team"), template_bytes(job) + template_bytes(changed));
+    job_counts_note(&counts, NS, job, NULL);
+    job_counts_note(&counts, NS, changed, NULL);
+    CHECK_INT_EQ(counts.template_bytes.count, 0);
     job_counts_release(&counts);
 }
 
