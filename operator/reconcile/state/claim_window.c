@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "operator/reconcile/state/schedule.h"
 
