@@ -285,6 +285,9 @@ static void read_readiness(struct pod *pod, const cJSON *spec, const cJSON *stat
     pod->node_not_ready = pod->node &&
                           str_eq(json_str(find_condition(status, "ContainersReady"), "status", ""), "True") &&
                           !json_at(spec, "readinessGates");
+    if (pod->node_not_ready)
+        timefmt_parse_rfc3339(json_str(find_condition(status, "Ready"), "lastTransitionTime", ""),
+                              &pod->node_not_ready_s);
     JSON_EACH (container, json_at(status, "containerStatuses")) {
         if (json_at(container, "state/running") && !json_bool(container, "ready", true)) {
             mem_set_str(&pod->unready_container, json_str(container, "name", ""));
@@ -468,10 +471,21 @@ bool pod_is_terminal(const struct pod *pod)
     return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }
 
+char *pod_describe_silent_node(const struct pod *pod)
+{
+    char since[TIMEFMT_RFC3339_SIZE];
+
+    if (!pod->node_not_ready_s)
+        return mem_strdup("is not ready");
+    return mem_printf("has not been ready since %s", timefmt_rfc3339(pod->node_not_ready_s, since));
+}
+
 char *pod_describe_unready(const struct pod *pod)
 {
-    if (pod->node_not_ready)
-        return mem_printf("node %s is not ready", pod->node);
+    AUTO(mem) char *node = pod->node_not_ready ? pod_describe_silent_node(pod) : NULL;
+
+    if (node)
+        return mem_printf("node %s %s", pod->node, node);
     if (pod->unready_container)
         return mem_printf("container %s runs, but does not pass its readiness or startup probe",
                           pod->unready_container);

@@ -46,6 +46,7 @@ struct pod {
     int64_t started_s;              /* its kubelet has accepted it */
     int64_t begun_s;                /* the first of its containers started, except init containers */
     int64_t ready_s;                /* since when it is ready */
+    int64_t node_not_ready_s;       /* since when its node is not ready; 0: unknown */
     int64_t finished_s;             /* Unix seconds of the last container's end; 0: none has ended */
     int64_t failed_s;               /* of the end of the container that failed first; 0: none has failed */
     int64_t termination_deadline_s; /* end of its grace period; 0: it is not deleted */
@@ -82,6 +83,8 @@ static inline void pod_auto(struct pod **pod)
 bool pod_is_terminal(const struct pod *pod);
 /* Why a pod that runs is not ready, without period; NULL: it is, or does not run. Caller frees. */
 char *pod_describe_unready(const struct pod *pod);
+/* Of a pod whose node is not ready: "has not been ready since 2026-11-27T01:39:47Z". Caller frees. */
+char *pod_describe_silent_node(const struct pod *pod);
 /* Is it deleted or stopped, although its processes may still run? */
 bool pod_is_ending(const struct pod *pod);
 

@@ -18,7 +18,7 @@ struct hold hold_of_worker(const struct record *record, const struct worker_view
         .pod = worker->pod_name,
         .node = worker->node,
         .since_ms = worker->since_ms,
-        .node_not_ready = worker->pod && worker->pod->node_not_ready,
+        .silent = worker->pod && worker->pod->node_not_ready ? worker->pod : NULL,
         .grace_ends_s = worker->pod && worker->pod->deleting ? worker->pod->termination_deadline_s : 0,
     };
 }
@@ -46,13 +46,14 @@ int64_t hold_until_ms(const struct job_view *view, const struct partition_view *
 
 static char *describe(const struct job_view *view, const struct hold *hold, int64_t until_ms)
 {
+    AUTO(mem) char *node = hold->silent ? pod_describe_silent_node(hold->silent) : NULL;
     char until[TIMEFMT_RFC3339_SIZE];
 
     timefmt_rfc3339((until_ms + view->unix_offset_ms + 500) / 1000, until);
-    return mem_printf("holding partition %s until %s: processes of %s%s on node %s%s may still be running",
-                      hold->partition, until, hold->pod ? "pod " : "",
-                      hold->pod ? hold->pod : "an unknown pod", hold->node ? hold->node : "unknown",
-                      hold->node_not_ready ? ", which is not ready," : "");
+    return mem_printf(
+        "holding partition %s until %s: processes of %s%s on node %s%s%s%s may still be running",
+        hold->partition, until, hold->pod ? "pod " : "", hold->pod ? hold->pod : "an unknown pod",
+        hold->node ? hold->node : "unknown", node ? ", which " : "", node ? node : "", node ? "," : "");
 }
 
 bool hold_is_over(const struct job_view *view, const struct partition_view *partition,

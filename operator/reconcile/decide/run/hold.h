@@ -10,10 +10,10 @@
 /* A pod whose processes may still be running. Borrowed. */
 struct hold {
     const char *partition;
-    const char *pod, *node; /* NULL: unknown */
-    bool node_not_ready;
-    int64_t since_ms;     /* it is gone, or being deleted */
-    int64_t grace_ends_s; /* being deleted: the end of its grace period; 0: it is gone */
+    const char *pod, *node;   /* NULL: unknown */
+    const struct pod *silent; /* the pod, if its node is not ready; else NULL */
+    int64_t since_ms;         /* it is gone, or being deleted */
+    int64_t grace_ends_s;     /* being deleted: the end of its grace period; 0: it is gone */
 };
 
 struct hold hold_of_worker(const struct record *record, const struct worker_view *worker);

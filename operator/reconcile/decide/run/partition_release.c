@@ -283,23 +283,24 @@ static bool may_have_started_unseen(const struct job_view *view, const struct in
 }
 
 /* Of a pod that is waited for, where no kubelet reports its end; else NULL. */
-static const char *unready_node(const struct job_view *view, const struct instance_view *inst)
+static const struct worker_view *find_silent(const struct job_view *view, const struct instance_view *inst)
 {
     for (uint32_t i = 0; i < job_pods_per_instance(&view->job->spec); i++) {
         const struct worker_view *worker = &inst->workers[i];
 
         if (worker->state == WORKER_PRESENT && worker->pod->node_not_ready && !worker->node_fenced)
-            return worker->node;
+            return worker;
     }
     return NULL;
 }
 
 static char *describe_waiting(const struct job_view *view, const struct instance_view *inst)
 {
-    const char *node = unready_node(view, inst);
+    const struct worker_view *silent = find_silent(view, inst);
+    AUTO(mem) char *node = silent ? pod_describe_silent_node(silent->pod) : NULL;
 
-    return mem_printf("waiting for pods of instance %u to terminate%s%s%s", inst->index,
-                      node ? "; node " : "", node ? node : "", node ? " is not ready" : "");
+    return mem_printf("waiting for pods of instance %u to terminate%s%s%s%s", inst->index,
+                      node ? "; node " : "", node ? silent->node : "", node ? " " : "", node ? node : "");
 }
 
 char *instance_stop(const struct job_view *view, const struct instance_view *inst, enum keep keep,

@@ -111,18 +111,23 @@ TEST(a_node_reports_that_it_has_not_prepared_a_pod)
 TEST(a_pod_that_runs_and_is_not_ready_says_why)
 {
     static const char probe[] = "container main runs, but does not pass its readiness or startup probe",
-                      node[] = "node n1 is not ready";
+                      node[] = "node n1 has not been ready since 2026-11-27T01:39:47Z",
+                      unknown[] = "node n1 is not ready";
     static const struct {
-        const char *ready, *containers, *main, *helper, *unready;
+        const char *ready, *containers, *main, *helper, *unready, *since;
     } rows[] = {
-        {"True", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", NULL},
-        {"False", "False", "{\"running\":{}},\"ready\":false", "{\"running\":{}},\"ready\":true", probe},
-        {"False", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", node},
+        {"True", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", NULL, NULL},
+        {"False", "False", "{\"running\":{}},\"ready\":false", "{\"running\":{}},\"ready\":true", probe,
+         NULL},
+        {"False", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", node,
+         "2026-11-27T01:39:47Z"},
+        {"False", "True", "{\"running\":{}},\"ready\":true", "{\"running\":{}},\"ready\":true", unknown,
+         NULL},
         /* a helper that has ended is no failed probe, and neither are those that outlive the program */
         {"False", "False", "{\"running\":{}},\"ready\":true",
-         "{\"terminated\":{\"exitCode\":0}},\"ready\":false", NULL},
+         "{\"terminated\":{\"exitCode\":0}},\"ready\":false", NULL, NULL},
         {"False", "False", "{\"terminated\":{\"exitCode\":0}},\"ready\":false",
-         "{\"running\":{}},\"ready\":false", NULL},
+         "{\"running\":{}},\"ready\":false", NULL, NULL},
     };
 
     CHECK_ROWS (row, rows) {
@@ -130,9 +135,10 @@ TEST(a_pod_that_runs_and_is_not_ready_says_why)
         char *text = mem_printf(
             "{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"},{\"name\":"
             "\"helper\"}]},\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":"
-            "\"%s\"},{\"type\":\"ContainersReady\",\"status\":\"%s\"}],\"containerStatuses\":[{\"name\":"
+            "\"%s\",\"lastTransitionTime\":\"%s\"},{\"type\":\"ContainersReady\",\"status\":\"%s\"}],"
+            "\"containerStatuses\":[{\"name\":"
             "\"helper\",\"state\":%s},{\"name\":\"main\",\"state\":%s}]}}",
-            row->ready, row->containers, row->helper, row->main);
+            row->ready, row->since ? row->since : "", row->containers, row->helper, row->main);
         AUTO(pod) struct pod *pod = parse(text);
         AUTO(mem) char *unready = pod_describe_unready(pod);
 

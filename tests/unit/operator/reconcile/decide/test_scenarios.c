@@ -2370,7 +2370,8 @@ TEST(a_job_whose_pods_are_not_ready_says_why)
     first->node_not_ready = true;
     world_settle(w);
     check_state(w, "Running", "NodeNotReady",
-                "Pod job-worker-0 is not ready: node node-of-pod-1 is not ready");
+                "Pod job-worker-0 is not ready: node node-of-pod-1 has not been ready since "
+                "2026-09-21T14:13:20Z");
     CHECK(strv_has(&w->event_reasons, "NodeNotReady"));
     first->node_not_ready = false;
     world_settle(w);
@@ -2385,12 +2386,14 @@ TEST(a_deletion_names_the_node_that_does_not_report)
     old->node_silent = old->node_not_ready = true;
     world_delete_job(w);
     world_settle(w);
-    check_state(w, "Terminating", "Terminating",
-                "Deleting: waiting for pods of instance 0 to terminate; node node-of-pod-1 is not ready");
+    check_state(
+        w, "Terminating", "Terminating",
+        "Deleting: waiting for pods of instance 0 to terminate; node node-of-pod-1 has not been ready "
+        "since 2026-09-21T14:13:20Z");
     world_pass(w, MINUTE_MS);
     CHECK_HAS(world_said(w, "lastMessage"),
-              "processes of pod job-worker-0 on node node-of-pod-1, which is not "
-              "ready, may still be running");
+              "processes of pod job-worker-0 on node node-of-pod-1, which has not been ready since "
+              "2026-09-21T14:13:20Z, may still be running");
 }
 
 TEST(pods_that_wait_say_why)

@@ -282,6 +282,8 @@ static void put_ready(cJSON *status, const struct wpod *pod)
 
     json_put_str(ready, "type", "Ready");
     json_put_str(ready, "status", pod->fails_probe || pod->node_not_ready ? "False" : "True");
+    if (pod->node_not_ready)
+        json_put_time(ready, "lastTransitionTime", START_UNIX_S);
     json_put_str(containers, "type", "ContainersReady");
     json_put_str(containers, "status", pod->fails_probe ? "False" : "True");
 }
