@@ -82,8 +82,7 @@ const struct reason reasons[] = {
      "node's network"},
     {"ContainerCannotStart", REASON_WARNING, "A container cannot be created or started",
      "Look for a missing ConfigMap, Secret, key or program in the message"},
-    {"PodSandboxNotReady", REASON_WARNING,
-     "The pod's node could not prepare its volumes and network within a minute",
+    {"PodSandboxNotReady", REASON_WARNING, "The pod's node could not prepare its volumes and network in time",
      "Look for a missing Secret, ConfigMap or claim among those that the message names; the events of "
      "the pod say which"},
     {"Unschedulable", REASON_WARNING, "No node has enough free resources for a pod, or none may run it",

@@ -8,8 +8,10 @@
 #include "operator/reconcile/decide/instance/instance_restart.h"
 #include "operator/reconcile/decide/run/run.h"
 
-/* Attaching a volume can take long; a volume that does not exist never attaches. */
+/* Attaching a volume can take long; a volume that does not exist never attaches. What the template names is
+ * mostly there at once, or does not exist. */
 #define PREPARED_S 60
+#define NAMED_S 20
 
 /* Users first look for the last thing that the program printed. */
 static void report_failed(const struct job_spec *spec, const struct pod_summary *pods,
@@ -71,33 +73,37 @@ static void report_pod_trouble(const struct pod *pod, struct instance_result *re
 }
 
 /* Only kubelet events name what is missing; the template names what may be. */
-static void report_not_prepared(const struct job_view *view, const struct pod *pod,
+static void report_not_prepared(const struct job_view *view, const struct pod *pod, bool is_late,
                                 struct instance_result *ret)
 {
     struct err err = {0};
     AUTO(json) cJSON *template = job_template(view->job, &err);
     AUTO(mem) char *needs = pod_references_describe(template);
 
+    if (!*needs && !is_late)
+        return;
     instance_set_result(ret, INSTANCE_STARTING, "PodSandboxNotReady",
                         "Pod %s is waiting: volumes or network not ready on node %s after %d s%s%s (kubectl "
                         "describe pod -n %s %s)",
-                        pod->name, pod->node, PREPARED_S, *needs ? "; check that these exist: " : "", needs,
-                        view->ns, pod->name);
-    ret->is_stuck = true;
+                        pod->name, pod->node, *needs ? NAMED_S : PREPARED_S,
+                        *needs ? "; check that these exist: " : "", needs, view->ns, pod->name);
+    ret->is_stuck = is_late;
 }
 
 void report_waiting_pod(const struct job_view *view, const struct pod_summary *pods, struct plan *plan,
                         struct instance_result *ret)
 {
     const struct pod *not_prepared = pods->not_prepared;
-    int64_t left_s = not_prepared ? not_prepared->scheduled_s + PREPARED_S - view->now_unix_s : 0;
+    int64_t waited_s = not_prepared ? view->now_unix_s - not_prepared->scheduled_s : 0;
 
     if (pods->waiting_pod)
         report_pod_trouble(pods->waiting_pod, ret);
-    else if (not_prepared && left_s > 0)
-        plan_again_at(plan, view->now_ms + left_s * 1000);
-    else if (not_prepared)
-        report_not_prepared(view, not_prepared, ret);
+    if (pods->waiting_pod || !not_prepared)
+        return;
+    if (waited_s < PREPARED_S)
+        plan_again_at(plan, view->now_ms + ((waited_s < NAMED_S ? NAMED_S : PREPARED_S) - waited_s) * 1000);
+    if (waited_s >= NAMED_S)
+        report_not_prepared(view, not_prepared, waited_s >= PREPARED_S, ret);
 }
 
 static void report_ended_main(const struct pod *pod, struct instance_result *ret)

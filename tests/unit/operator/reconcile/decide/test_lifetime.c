@@ -195,7 +195,7 @@ TEST(a_slow_start_is_not_stuck)
 TEST(pods_that_their_node_cannot_prepare_are_stuck)
 {
     static const char says[] =
-        "Pod job-worker-0 is waiting: volumes or network not ready on node node-of-pod-1 after 60 s; "
+        "Pod job-worker-0 is waiting: volumes or network not ready on node node-of-pod-1 after 20 s; "
         "check that these exist: Secret token (kubectl describe pod -n ns "
         "job-worker-0)";
     AUTO(world) struct world *w = running(WITH_VOLUMES);
@@ -206,18 +206,38 @@ TEST(pods_that_their_node_cannot_prepare_are_stuck)
     world_settle(w);
     world_pass(w, 1000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
-    world_pass(w, MINUTE_MS - 2000);
+    world_pass(w, 18000);
     CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
     world_pass(w, 1000);
     check_state(w, "Starting", "PodSandboxNotReady", says);
     CHECK(strv_has(&w->event_reasons, "PodSandboxNotReady"));
+    world_pass(w, 40000); /* from now on it is stuck */
     stuck->node_silent = false;
-    w->now_ms += 30000;
+    w->now_ms += 29000;
+    world_reconcile(w);
+    check_state(w, "Starting", "PodSandboxNotReady", says);
+    w->now_ms += 1000;
     world_reconcile(w);
     CHECK_STR_EQ(world_said(w, "reason"), "StartDeadlineExceeded");
     CHECK_HAS(world_said(w, "lastMessage"), "check that these exist: Secret token");
     world_settle(w);
     check_nothing_held(w);
+}
+
+/* Whose template names nothing that may be missing. */
+TEST(pods_whose_network_does_not_come_are_stuck_after_a_minute)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"startDeadlineSeconds\":30"));
+
+    be_stuck(w, "ContainerCreating");
+    pod(w, "job-worker-0")->sandbox_not_ready = true;
+    world_settle(w);
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
+    world_pass(w, 1000);
+    check_state(w, "Starting", "PodSandboxNotReady",
+                "Pod job-worker-0 is waiting: volumes or network not ready on node node-of-pod-1 after 60 s "
+                "(kubectl describe pod -n ns job-worker-0)");
 }
 
 TEST(pods_that_the_api_server_does_not_take_are_stuck)
