@@ -27,8 +27,8 @@ static bool set_flag(const struct opt *row, void *target, const char *text, stru
 static bool set_u32(const struct opt *row, void *target, const char *text, struct err *err)
 {
     if (!parse_u32(text, row->min, row->max, place(row, target)))
-        return err_set(err, ERR_INVALID, "--%s: expected a number from %u to %u, got \"%s\"", row->flag,
-                       row->min, row->max, text);
+        return err_set(err, ERR_INVALID, "--%s: expected a number%s from %u to %u, got \"%s\"", row->flag,
+                       str_eq(row->arg, "SECONDS") ? " of seconds" : "", row->min, row->max, text);
     return true;
 }
 

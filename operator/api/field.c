@@ -115,7 +115,7 @@ bool field_count_read(const cJSON *value, uint32_t *ret)
 }
 
 static uint32_t read_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
-                           bool may_be_text, struct strv *problems)
+                           bool may_be_text, const char *unit, struct strv *problems)
 {
     const cJSON *value = field_at(job, path);
     uint32_t count;
@@ -128,8 +128,8 @@ static uint32_t read_count(const cJSON *job, const char *path, uint32_t min, uin
         return count;
 
     AUTO(mem)
-    char *what =
-        mem_printf("must be a whole number from %u to %u%s", min, max, is_valid ? ", without quotes" : "");
+    char *what = mem_printf("must be a whole number%s from %u to %u%s", unit, min, max,
+                            is_valid ? ", without quotes" : "");
     field_invalid(problems, path, value, what);
     return fallback;
 }
@@ -137,13 +137,19 @@ static uint32_t read_count(const cJSON *job, const char *path, uint32_t min, uin
 uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
                      struct strv *problems)
 {
-    return read_count(job, path, min, max, fallback, false, problems);
+    return read_count(job, path, min, max, fallback, false, "", problems);
+}
+
+uint32_t field_seconds(const cJSON *job, const char *path, uint32_t min, uint32_t fallback,
+                       struct strv *problems)
+{
+    return read_count(job, path, min, INT32_MAX, fallback, false, " of seconds", problems);
 }
 
 uint32_t field_count_or_text(const cJSON *job, const char *path, uint32_t min, uint32_t max,
                              uint32_t fallback, struct strv *problems)
 {
-    return read_count(job, path, min, max, fallback, true, problems);
+    return read_count(job, path, min, max, fallback, true, "", problems);
 }
 
 const char *field_text(const cJSON *job, const char *path, struct strv *problems)

@@ -29,6 +29,9 @@ bool field_count_read(const cJSON *value, uint32_t *ret);
 /* An optional number in [min, max]; an invalid one is a problem and leaves the fallback. */
 uint32_t field_count(const cJSON *job, const char *path, uint32_t min, uint32_t max, uint32_t fallback,
                      struct strv *problems);
+/* The same for a field in seconds. */
+uint32_t field_seconds(const cJSON *job, const char *path, uint32_t min, uint32_t fallback,
+                       struct strv *problems);
 /* The same for a field that may also be a string of digits. */
 uint32_t field_count_or_text(const cJSON *job, const char *path, uint32_t min, uint32_t max,
                              uint32_t fallback, struct strv *problems);

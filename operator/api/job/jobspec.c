@@ -226,11 +226,10 @@ static void read_life(const cJSON *job, struct job_spec *to, struct strv *proble
             "must be a domain-prefixed path, such as example.com/controller, of at most 63 characters");
     if (field_at(job, "spec/interactive") && !field_at(job, "spec/interactive/ttl"))
         field_required(problems, "spec/interactive/ttl");
-    to->interactive_ttl_s = field_count(job, "spec/interactive/ttl", 1, INT32_MAX, 0, problems);
-    to->active_deadline_s = field_count(job, "spec/activeDeadlineSeconds", 1, INT32_MAX, 0, problems);
-    to->start_deadline_s = field_count(job, "spec/startDeadlineSeconds", 1, INT32_MAX, 0, problems);
-    to->ttl_after_finished_s =
-        field_count(job, "spec/ttlSecondsAfterFinished", 0, INT32_MAX, JOB_NO_TTL, problems);
+    to->interactive_ttl_s = field_seconds(job, "spec/interactive/ttl", 1, 0, problems);
+    to->active_deadline_s = field_seconds(job, "spec/activeDeadlineSeconds", 1, 0, problems);
+    to->start_deadline_s = field_seconds(job, "spec/startDeadlineSeconds", 1, 0, problems);
+    to->ttl_after_finished_s = field_seconds(job, "spec/ttlSecondsAfterFinished", 0, JOB_NO_TTL, problems);
 }
 
 void jobspec_read(const cJSON *job, struct job_spec *ret, struct strv *problems)

@@ -8,7 +8,7 @@
 
 struct sample {
     char *host;
-    uint32_t port;
+    uint32_t port, patience_s;
     bool verbose;
     bool json;
     int format;
@@ -25,6 +25,7 @@ static const struct opt rows[] = {
     OPT_SWITCH("json", offsetof(struct sample, json), "print JSON", .letter = 'j'),
     OPT_VALUE("log-format", OPT_CHOICE, offsetof(struct sample, format), "FORMAT", "how log lines look",
               .env = "T_FORMAT", .fallback = "text", .choices = formats),
+    OPT_VALUE("patience", OPT_U32, offsetof(struct sample, patience_s), "SECONDS", NULL, .max = 60),
     OPT_VALUE("host", OPT_STR, offsetof(struct sample, host), NULL, NULL),
     {0},
 };
@@ -133,9 +134,12 @@ TEST(flags_beat_the_environment_and_that_beats_defaults)
 TEST(all_mistakes_are_reported_at_once)
 {
     AUTO(mem)
-    char *got = parse("--port 0 --log-format xml --verbose=maybe --wrong -x --api-host", no_env, false);
+    char *got =
+        parse("--patience 5m --port 0 --log-format xml --verbose=maybe --wrong -x --api-host", no_env, false);
 
-    CHECK_STR_EQ(got, "bad localhost 8090 text | | --port: expected a number from 1 to 65535, got \"0\"; "
+    CHECK_STR_EQ(got, "bad localhost 8090 text | | --patience: expected a number of seconds from 0 to 60, "
+                      "got \"5m\"; "
+                      "--port: expected a number from 1 to 65535, got \"0\"; "
                       "--log-format: expected one of text, json, got \"xml\"; "
                       "--verbose: expected true or false, got \"maybe\"; "
                       "unknown option --wrong; see sample --help; "

@@ -156,7 +156,7 @@ static const struct {
     {FOUR "\"managedBy\":\"-a/b\"," WORKERS, "spec.managedBy: Invalid value: \"-a/b\"" MANAGER_WANTED},
     {FOUR "\"interactive\":{}," WORKERS, "spec.interactive.ttl: Required value"},
     {FOUR "\"interactive\":{\"ttl\":\"soon\"}," WORKERS,
-     COUNT_WANTED("interactive.ttl", "\"soon\"", "1", "2147483647")},
+     "spec.interactive.ttl: Invalid value: \"soon\": must be a whole number of seconds from 1 to 2147483647"},
     {FOUR "\"partition\":7," WORKERS, "spec.partition: Invalid value: 7: must be an object"},
     {FOUR "\"launcher\":{\"command\":[\"a\"],\"template\":{\"spec\":7}}," WORKERS,
      "spec.launcher.template.spec: Invalid value: 7: must be an object"},
