@@ -200,6 +200,19 @@ static const char *policy_of(const cJSON *container, const char *image)
     return json_str(container, "imagePullPolicy", may_change ? "Always" : "IfNotPresent");
 }
 
+/* Images of this project are in no registry. */
+static char *remedy_of(const char *image)
+{
+    static const char own[] = "ipu-operator/";
+    const char *name = image + strlen(own);
+
+    if (str_has_prefix(image, own))
+        return mem_printf("in the folder of this project, load it (podman load --input $(deploy/image build "
+                          "%.*s))",
+                          (int)strcspn(name, ":@"), name);
+    return mem_printf("build it (podman build --tag %s .), or correct its name", image);
+}
+
 static bool pull_image(const cJSON *container, struct strv *done, struct err *err)
 {
     const char *image = json_str(container, "image", NULL), *policy;
@@ -221,11 +234,8 @@ static bool pull_image(const cJSON *container, struct strv *done, struct err *er
                        "cannot pull the image %s, see podman's message above; for one of this machine, set "
                        "imagePullPolicy: IfNotPresent",
                        image);
-    return err_set(
-        err, ERR_IO,
-        "cannot pull the image %s, see podman's message above; build it (podman build --tag %s .), "
-        "or correct its name",
-        image, image);
+    AUTO(mem) char *remedy = remedy_of(image);
+    return err_set(err, ERR_IO, "cannot pull the image %s, see podman's message above; %s", image, remedy);
 }
 
 bool podman_pull_images(const cJSON *job, struct err *err)

@@ -40,7 +40,7 @@ static void print(struct report *report, const struct str *text)
 void report_line(struct report *report, const cJSON *pod, const char *container,
                  const struct container_line *line)
 {
-    AUTO(mem) char *tag = report_tag(pod, container, report->names_jobs);
+    AUTO(mem) char *tag = report_tag(pod, container, report->name_width > 0);
     AUTO(str) struct str text = {0};
     const char *mark = line->is_continued ? "+" : "";
 
@@ -62,9 +62,9 @@ void report_status(struct report *report, int64_t now_ms, const char *job, const
     AUTO(str) struct str text = {0};
 
     str_addf(&text, "%5.1f s  ", (double)(now_ms - report->begun_ms) / 1000);
-    if (report->names_jobs)
-        str_addf(&text, "%s  ", job);
-    str_addf(&text, *message ? "%-10s %s\n" : "%s%s\n", state, message);
+    if (report->name_width > 0)
+        str_addf(&text, "%-*s  ", report->name_width, job);
+    str_addf(&text, *message ? "%-11s %s\n" : "%s%s\n", state, message);
     print(report, &text);
 }
 

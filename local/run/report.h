@@ -12,7 +12,7 @@
 struct report {
     FILE *out;
     bool is_terminal, has_colour;
-    bool names_jobs; /* there are several */
+    int name_width; /* of the longest name of a job; 0: there is only one job */
     int64_t begun_ms;
     bool is_broken; /* cannot be written, as standard error has been told */
 };

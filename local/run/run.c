@@ -497,7 +497,11 @@ static void create_objects(struct run *run)
     for (size_t i = 0; i < objects->count; i++)
         if (object_is_kind(&objects->items[i], API_KIND))
             create_job(run, &objects->items[i]);
-    run->report.names_jobs = run->job_count > 1;
+    for (size_t i = 0; run->job_count > 1 && i < run->job_count; i++) {
+        int width = (int)strlen(run->jobs[i].name);
+
+        run->report.name_width = width > run->report.name_width ? width : run->report.name_width;
+    }
 }
 
 /* ---- all of it ---- */

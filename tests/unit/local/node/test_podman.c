@@ -105,6 +105,8 @@ TEST(an_image_that_cannot_be_pulled_has_a_remedy_that_is_left)
         const char *policy, *image, *remedy;
     } rows[] = {
         {"", "i:1", "build it (podman build --tag i:1 .), or correct its name"},
+        {"", "ipu-operator/ipu-examples:0.1.0",
+         "in the folder of this project, load it (podman load --input $(deploy/image build ipu-examples))"},
         {"", "i", "set imagePullPolicy: IfNotPresent"},
         {",\"imagePullPolicy\":\"Always\"", "i:1", "set imagePullPolicy: IfNotPresent"},
         {",\"imagePullPolicy\":\"IfNotPresent\"", "i", "build it (podman build --tag i .)"},

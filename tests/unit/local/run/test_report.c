@@ -64,17 +64,40 @@ TEST(a_line_says_whether_it_goes_on_and_steers_no_terminal)
     }
 }
 
+TEST(lines_of_several_jobs_are_in_columns)
+{
+    static const struct {
+        const char *job, *state, *message, *want;
+    } rows[] = {
+        {"segv", "Running", "Running", " 20.0 s  segv     Running     Running\n"},
+        {"sysexit", "Terminating", "Deleting", " 20.0 s  sysexit  Terminating Deleting\n"},
+        {"segv", "Deleted", "", " 20.0 s  segv     Deleted\n"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct report report = {.name_width = 7};
+        char *out = NULL;
+        size_t len;
+
+        report.out = open_memstream(&out, &len);
+        report_status(&report, 20000, row->job, row->state, row->message);
+        (void)fclose(report.out);
+        CHECK_STR_EQ(out, row->want);
+        free(out); /* of stdio */
+    }
+}
+
 TEST(an_invalid_report_of_progress_says_what_is_wrong)
 {
     static const struct {
         const char *status, *want;
     } rows[] = {
-        {"{\"progress\":{\"summary\":\"40%\"}}", "  0.0 s  Progress   40%\n"},
+        {"{\"progress\":{\"summary\":\"40%\"}}", "  0.0 s  Progress    40%\n"},
         {"{\"progress\":{\"summary\":\"unknown (invalid)\",\"problem\":\"no JSON\"}}",
-         "  0.0 s  Progress   unknown (invalid): no JSON\n"},
+         "  0.0 s  Progress    unknown (invalid): no JSON\n"},
         {"{\"progress\":{\"summary\":\"40% (invalid)\",\"problem\":\"no JSON\"},\"trainerStatus\":{"
          "\"metrics\":[{\"name\":\"loss\",\"value\":\"0.1\"}]}}",
-         "  0.0 s  Progress   40% (invalid), loss 0.1: no JSON\n"},
+         "  0.0 s  Progress    40% (invalid), loss 0.1: no JSON\n"},
     };
 
     CHECK_ROWS (row, rows) {
