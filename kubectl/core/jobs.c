@@ -88,6 +88,7 @@ static cJSON *queue_item(const cJSON *job)
 
 static cJSON *top_item(const cJSON *job)
 {
+    const cJSON *running = condition(job, "Running");
     cJSON *item = json_object();
 
     put_common(item, job);
@@ -97,6 +98,8 @@ static cJSON *top_item(const cJSON *job)
     json_put_i64(item, "pods", json_i64(job, "status/workersStatus/active", 0));
     json_put_i64(item, "restarts", json_i64(job, "status/restartCount", 0));
     json_put_str(item, "startTime", json_str(job, "status/startTime", NULL));
+    if (str_eq(json_str(running, "status", ""), "True"))
+        json_put_str(item, "runningSince", json_str(running, "lastTransitionTime", NULL));
     json_put_str(
         item, "controller",
         json_str(job_held_ipus(job) ? json_at(job, "status/partitions")->child : NULL, "controller", NULL));
@@ -240,7 +243,7 @@ const struct column top_columns[] = {
     {"DESIRED", "desiredInstances", COLUMN_TEXT, false},
     {"PODS", "pods", COLUMN_TEXT, false},
     {"RESTARTS", "restarts", COLUMN_TEXT, false},
-    {"RUNS", "startTime", COLUMN_AGE, false},
+    {"RUNS", "runningSince", COLUMN_AGE, false},
     {"CONTROLLER", "controller", COLUMN_TEXT, true},
     {"MESSAGE", "message", COLUMN_TEXT, true},
     {0},

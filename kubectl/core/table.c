@@ -7,7 +7,7 @@
 #include "base/core/utf8.h"
 #include "base/core/visible.h"
 
-enum { GAP = 3, COLUMNS_MAX = 16 };
+enum { GAP = 3, COLUMNS_MAX = 16, ROW_INDENT = 14, NARROW_INDENT = 4, WRAP_MIN = 20 };
 
 void paint_add(struct str *out, const struct look *look, enum paint paint, const char *text)
 {
@@ -70,6 +70,34 @@ void text_wrap(struct str *out, const char *text, size_t indent, size_t width)
         text += *text == ' ';
     }
     str_adds(out, text);
+}
+
+void paragraph_add(struct str *out, const struct look *look, size_t indent, const char *text)
+{
+    str_addf(out, "%*s", (int)indent, "");
+    if (look->width == 0)
+        str_adds(out, text);
+    else
+        text_wrap(out, text, indent, look->width > 2 * indent ? look->width - indent : indent);
+    str_addc(out, '\n');
+}
+
+void row_add(struct str *out, const struct look *look, const char *label, const char *text)
+{
+    AUTO(mem) char *line = visible_new(text, "\t"); /* a row is one line */
+    size_t left = look->width > ROW_INDENT ? look->width - ROW_INDENT : 0;
+
+    str_addf(out, "  %-*s", ROW_INDENT - 2, label);
+    if (look->width > 0 && left < WRAP_MIN) {
+        str_addc(out, '\n');
+        paragraph_add(out, look, NARROW_INDENT, line);
+        return;
+    }
+    if (left > 0)
+        text_wrap(out, line, ROW_INDENT, left);
+    else
+        str_adds(out, line);
+    str_addc(out, '\n');
 }
 
 static char *value_of(const struct column *column, const cJSON *item, int64_t now_s)

@@ -23,6 +23,11 @@ size_t text_width(const char *text); /* in characters */
  * `indent` blanks. */
 void text_wrap(struct str *out, const char *text, size_t indent, size_t width);
 
+/* Lines of their own, which begin with `indent` blanks. */
+void paragraph_add(struct str *out, const struct look *look, size_t indent, const char *text);
+/* "  LABEL       text"; on a narrow terminal the text has lines of its own. */
+void row_add(struct str *out, const struct look *look, const char *label, const char *text);
+
 enum column_kind { COLUMN_TEXT, COLUMN_AGE, COLUMN_TIME_LEFT, COLUMN_STATUS, COLUMN_LIST };
 
 /* What a column shows of an item of a report. */

@@ -11,7 +11,8 @@ static int print_eta(const struct session *session, const cJSON *job, const cJSO
 
     operator_sign_put(report, controllers, session_now(session));
     if (!session_add_json(session, report, &text))
-        eta_print(report, session->options->output == OUTPUT_WIDE, session_now(session), &text);
+        eta_print(report, &session->look, session->options->output == OUTPUT_WIDE, session_now(session),
+                  &text);
     return print_out(str_text(&text), text.len) ? STATUS_OK : STATUS_FAILED;
 }
 

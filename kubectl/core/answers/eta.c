@@ -92,50 +92,66 @@ cJSON *eta_report(const cJSON *job)
     return report;
 }
 
-static void add_start(const cJSON *forecast, bool wide, int64_t now_s, struct str *out)
+static void add_start(const cJSON *forecast, const struct look *look, bool wide, int64_t now_s,
+                      struct str *out)
 {
+    AUTO(str) struct str start = {0}, place = {0};
     char age[TIMEFMT_RFC3339_SIZE];
     int64_t as_of_s;
 
-    str_adds(out, "  starts      ");
-    start_add(out, forecast, now_s);
-    str_addf(out, "\n  place       %lld\n", (long long)json_i64(forecast, "position", 0));
+    start_add(&start, forecast, now_s);
+    row_add(out, look, "starts", str_text(&start));
+    str_addf(&place, "%lld", (long long)json_i64(forecast, "position", 0));
+    row_add(out, look, "place", str_text(&place));
     for (size_t i = 0; i < COUNT_OF(BASES); i++)
         if (str_eq(json_str(forecast, "basis", ""), BASES[i].basis))
-            str_addf(out, "  rests on    %s\n", BASES[i].meaning);
+            row_add(out, look, "rests on", BASES[i].meaning);
     if (wide && timefmt_parse_rfc3339(json_str(forecast, "asOf", NULL), &as_of_s))
-        str_addf(out, "  known for   %s\n", timefmt_age(now_s - as_of_s, age));
+        row_add(out, look, "known for", timefmt_age(now_s - as_of_s, age));
 }
 
-void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out)
+/* Returns whether there is any. */
+static bool add_ends(const cJSON *report, const struct look *look, int64_t now_s, struct str *out)
+{
+    AUTO(str) struct str expected = {0}, latest = {0};
+    char left[TIMEFMT_RFC3339_SIZE];
+
+    if (time_left(report, "expectedEnd", now_s, left))
+        str_addf(&expected, "in %s, as its program reports (%lld %%)", left,
+                 (long long)json_i64(report, "percentage", 0));
+    if (time_left(report, "latestEnd", now_s, left))
+        str_addf(&latest, "in %s at the latest, by its limit of time", left);
+    if (expected.len > 0)
+        row_add(out, look, "ends", str_text(&expected));
+    if (latest.len > 0)
+        row_add(out, look, expected.len > 0 ? "" : "ends", str_text(&latest));
+    return expected.len > 0 || latest.len > 0;
+}
+
+void eta_print(const cJSON *report, const struct look *look, bool wide, int64_t now_s, struct str *out)
 {
     const cJSON *forecast = json_at(report, "forecast");
     AUTO(str) struct str sign = {0};
-    char left[TIMEFMT_RFC3339_SIZE];
+    char age[TIMEFMT_RFC3339_SIZE];
     int64_t ended_s;
-    bool is_running = str_eq(json_str(report, "status", ""), "Running"), has_end;
+    bool is_running = str_eq(json_str(report, "status", ""), "Running");
 
     (void)str_add_visible(out, slice_of(json_str(report, "metadata/name", "")), VISIBLE_LINE);
     str_adds(out, ": ");
     (void)str_add_visible(out, slice_of(json_str(report, "status", "")), VISIBLE_LINE);
     if (timefmt_parse_rfc3339(json_str(report, "completionTime", NULL), &ended_s)) {
-        str_addf(out, ", %s ago\n", timefmt_age(now_s - ended_s, left));
+        str_addf(out, ", %s ago\n", timefmt_age(now_s - ended_s, age));
         return;
     }
     str_addc(out, '\n');
     operator_sign_add(&sign, report, now_s);
     if (sign.len > 0)
-        str_addf(out, "  note        %s\n", str_text(&sign));
+        row_add(out, look, "note", str_text(&sign));
     if (forecast)
-        add_start(forecast, wide, now_s, out);
-    has_end = time_left(report, "expectedEnd", now_s, left);
-    if (has_end)
-        str_addf(out, "  ends        in %s, as its program reports (%lld %%)\n", left,
-                 (long long)json_i64(report, "percentage", 0));
-    if (time_left(report, "latestEnd", now_s, left))
-        str_addf(out, "  %-10s  in %s at the latest, by its limit of time\n", has_end ? "" : "ends", left);
-    else if (!has_end && !forecast)
-        str_adds(out, is_running ? "  No end is known: it reports no progress and has no limit of time.\n"
-                                 : "  No time is known: it reports no progress, has no limit of time, and no "
-                                   "forecast of its start.\n");
+        add_start(forecast, look, wide, now_s, out);
+    if (!add_ends(report, look, now_s, out) && !forecast)
+        paragraph_add(out, look, 2,
+                      is_running ? "No end is known: it reports no progress and has no limit of time."
+                                 : "No time is known: it reports no progress, has no limit of time, and no "
+                                   "forecast of its start.");
 }

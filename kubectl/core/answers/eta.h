@@ -12,4 +12,4 @@ void start_add(struct str *out, const cJSON *forecast, int64_t now_s);
 /* Owned by the caller. */
 cJSON *eta_report(const cJSON *job);
 /* wide: also since when that is expected. */
-void eta_print(const cJSON *report, bool wide, int64_t now_s, struct str *out);
+void eta_print(const cJSON *report, const struct look *look, bool wide, int64_t now_s, struct str *out);

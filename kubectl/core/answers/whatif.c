@@ -160,19 +160,21 @@ static void add_span(struct str *out, int64_t span_s)
 }
 
 /* "1 to 32 IPUs" for sizes that have the same deadline at the same controller. */
-static void add_deadline(struct str *out, const cJSON *first, const cJSON *last)
+static void add_deadline(struct str *out, const struct look *look, const cJSON *first, const cJSON *last)
 {
     int64_t within_s = json_i64(first, "startsNowWithin", 0);
+    AUTO(str) struct str text = {0};
 
-    str_adds(out, "With a deadline of ");
-    add_span(out, within_s);
-    str_addf(out, " or less (activeDeadlineSeconds: %lld), a job of ", (long long)within_s);
+    str_adds(&text, "With a deadline of ");
+    add_span(&text, within_s);
+    str_addf(&text, " or less (activeDeadlineSeconds: %lld), a job of ", (long long)within_s);
     if (first != last)
-        str_addf(out, "%lld to ", (long long)json_i64(first, "ipus", 0));
-    str_add_count(out, (uint64_t)json_i64(last, "ipus", 0), "IPU", NULL);
-    str_adds(out, " would start now at ");
-    (void)str_add_visible(out, slice_of(json_str(first, "controller", "")), VISIBLE_LINE);
-    str_adds(out, ".\n");
+        str_addf(&text, "%lld to ", (long long)json_i64(first, "ipus", 0));
+    str_add_count(&text, (uint64_t)json_i64(last, "ipus", 0), "IPU", NULL);
+    str_adds(&text, " would start now at ");
+    (void)str_add_visible(&text, slice_of(json_str(first, "controller", "")), VISIBLE_LINE);
+    str_addc(&text, '.');
+    paragraph_add(out, look, 0, str_text(&text));
 }
 
 /* Of the items of one size: where the longest deadline is enough; NULL: it starts now anyway, or none is. */
@@ -189,7 +191,7 @@ static const cJSON *find_deadline(const cJSON *item)
     return best;
 }
 
-static void add_deadlines(struct str *out, const cJSON *items)
+static void add_deadlines(struct str *out, const struct look *look, const cJSON *items)
 {
     const cJSON *first = NULL, *last = NULL, *before = NULL;
 
@@ -201,14 +203,14 @@ static void add_deadlines(struct str *out, const cJSON *items)
             continue;
         if (first && (json_i64(first, "startsNowWithin", 0) != json_i64(found, "startsNowWithin", 0) ||
                       !str_eq(json_str(first, "controller", ""), json_str(found, "controller", "")))) {
-            add_deadline(out, first, last);
+            add_deadline(out, look, first, last);
             first = NULL;
         }
         first = first ? first : found;
         last = found;
     }
     if (first)
-        add_deadline(out, first, last);
+        add_deadline(out, look, first, last);
 }
 
 void whatif_print(const cJSON *report, const struct look *look, bool wide, int64_t now_s, struct str *out)
@@ -221,7 +223,7 @@ void whatif_print(const cJSON *report, const struct look *look, bool wide, int64
     AUTO(json) cJSON *rows = json_array();
 
     if (job) {
-        eta_print(job, wide, now_s, out);
+        eta_print(job, look, wide, now_s, out);
         str_addc(out, '\n');
     }
     JSON_EACH (item, items) {
@@ -230,5 +232,5 @@ void whatif_print(const cJSON *report, const struct look *look, bool wide, int64
         before = item;
     }
     table_add(out, columns, rows, look, &(struct table_options){.now_s = now_s});
-    add_deadlines(out, items);
+    add_deadlines(out, look, items);
 }

@@ -8,7 +8,7 @@
 #include "kubectl/core/answers/why.h"
 #include "operator/api/observed/log_tail.h"
 
-enum { INDENT = 14, WRAP_MIN = 20, SHOWN_MAX = 5, LAST_LINES = 10 };
+enum { SHOWN_MAX = 5, LAST_LINES = 10 };
 
 struct page {
     struct str *out;
@@ -17,22 +17,9 @@ struct page {
     bool wide;
 };
 
-/* "  LABEL       text"; on a narrow terminal the text has lines of its own. */
-static void add_row(const struct page *page, const char *label, const char *from)
+static void add_row(const struct page *page, const char *label, const char *text)
 {
-    AUTO(mem) char *text = visible_new(from, "\t"); /* a row is one line */
-    size_t width = page->look->width, left = width > INDENT ? width - INDENT : 0;
-
-    str_addf(page->out, "  %-*s", INDENT - 2, label);
-    if (width == 0)
-        str_adds(page->out, text);
-    else if (left >= WRAP_MIN)
-        text_wrap(page->out, text, INDENT, left);
-    else {
-        str_adds(page->out, "\n    ");
-        text_wrap(page->out, text, 4, width > 8 ? width - 4 : 4);
-    }
-    str_addc(page->out, '\n');
+    row_add(page->out, page->look, label, text);
 }
 
 static void add_rowf(const struct page *page, const char *label, const char *fmt, ...)

@@ -7,7 +7,7 @@
 
 #define FORECAST(fields) "{'status':{'launcherStatus':'Pending','forecast':{'position':3," fields "}}}"
 
-static char *printed(const char *job_text, bool wide)
+static char *printed(const char *job_text, size_t width, bool wide)
 {
     AUTO(json) cJSON *job = parsed(job_text);
     AUTO(json) cJSON *report = NULL;
@@ -17,7 +17,7 @@ static char *printed(const char *job_text, bool wide)
     CHECK(timefmt_parse_rfc3339("2026-11-26T12:00:00Z", &now_s));
     json_put_str(json_put_object(job, "metadata"), "name", "digits");
     report = eta_report(job);
-    eta_print(report, wide, now_s, &out);
+    eta_print(report, &(struct look){.width = width}, wide, now_s, &out);
     return str_take(&out);
 }
 
@@ -63,15 +63,34 @@ TEST(a_start_or_an_end_is_told)
     };
 
     CHECK_ROWS (row, rows) {
-        AUTO(mem) char *text = printed(row->job, false);
+        AUTO(mem) char *text = printed(row->job, 0, false);
 
         CHECK_STR_EQ(text, row->want);
     }
 }
 
+TEST(a_narrow_terminal_breaks_lines_at_blanks)
+{
+    AUTO(mem) char *start = printed(FORECAST("'basis':'Order','earliest':'2026-11-26T12:25:00Z'"), 20, false);
+    AUTO(mem) char *end = printed("{'status':{'launcherStatus':'Running'}}", 20, false);
+    AUTO(mem)
+    char *wider =
+        printed("{'status':{'launcherStatus':'Running','endTime':'2026-11-26T12:20:00Z'}}", 40, false);
+
+    CHECK_STR_EQ(start,
+                 "digits: Pending\n  starts      \n    in 25m or later,\n    if nothing\n    changes\n"
+                 "  place       \n    3\n  rests on    \n    a coarse\n    estimate,\n    because many\n"
+                 "    jobs are ahead\n");
+    CHECK_STR_EQ(
+        end,
+        "digits: Running\n  No end is known:\n  it reports no\n  progress and has\n  no limit of time.\n");
+    CHECK_STR_EQ(wider, "digits: Running\n  ends        in 20m at the latest, by\n"
+                        "              its limit of time\n");
+}
+
 TEST(the_wide_format_says_how_old_the_forecast_is)
 {
-    AUTO(mem) char *text = printed(FORECAST("'asOf':'2026-11-26T11:30:00Z'"), true);
+    AUTO(mem) char *text = printed(FORECAST("'asOf':'2026-11-26T11:30:00Z'"), 0, true);
 
     CHECK_HAS(text, "  known for   30m\n");
 }

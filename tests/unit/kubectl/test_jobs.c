@@ -77,8 +77,11 @@ TEST(jobs_that_hold_ipus_are_listed_by_their_number)
         top_report, top_columns,
         "[{'metadata':{'namespace':'ml','name':'small'},'status':{'launcherStatus':'Running','partitions':[{"
         "'id':'p','ipus':4,'controller':'c:1'}],'currentReplicas':1,'desiredReplicas':1,'startTime':"
-        "'2026-11-26T11:59:00Z','workersStatus':{'active':2},'partitionCounts':{'total':1}}},"
-        "{'metadata':{'namespace':'ml','name':'many'},'status':{'launcherStatus':'Starting','partitions':[{"
+        "'2026-11-26T11:58:00Z','conditions':[{'type':'Running','status':'True','lastTransitionTime':"
+        "'2026-11-26T11:59:00Z'}],'workersStatus':{'active':2},'partitionCounts':{'total':1}}},"
+        "{'metadata':{'namespace':'ml','name':'many'},'status':{'launcherStatus':'Starting','startTime':"
+        "'2026-11-26T11:58:00Z','conditions':[{'type':'Running','status':'False','lastTransitionTime':"
+        "'2026-11-26T11:58:00Z'}],'partitions':[{"
         "'id':'a','ipus':2},{'id':'b','ipus':2}],'partitionCounts':{'total':20},'restartCount':3}},"
         "{'metadata':{'namespace':'ml','name':'none'},'status':{'launcherStatus':'Pending'}}]",
         false);
