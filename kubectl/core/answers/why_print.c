@@ -110,12 +110,16 @@ static void add_start(const struct page *page, const cJSON *forecast)
     add_row(page, "starts", str_text(&text));
 }
 
-/* Its last lines, each on a row. */
+/* Its last lines, each on a row; of mpirun's reports only if there is nothing else, and the job's message
+ * does not say it in other words. */
 static void add_last_lines(const struct page *page, const char *message)
 {
+    AUTO(mem) char *words = log_tail_without_reports(message);
+    struct slice last = log_tail_last_line(message);
+    bool is_translated = last.len > 0 && !memmem(message, strlen(message), last.ptr, last.len);
     AUTO(strv) struct strv lines = {0};
 
-    strv_split(message, '\n', &lines);
+    strv_split(*words || is_translated ? words : message, '\n', &lines);
     for (size_t i = lines.count > LAST_LINES ? lines.count - LAST_LINES : 0; i < lines.count; i++)
         add_rowf(page, "", "| %s", lines.items[i]);
 }

@@ -231,6 +231,23 @@ static bool says_something(struct slice line)
     return false;
 }
 
+/* What Open MPI adds below a cause: show_help of open-mpi/ompi, orte/util/show_help.c (v4.1.x), and of
+ * openpmix, src/util/pmix_show_help.c; and ompi/errhandler/errhandler_predefined.c. */
+static bool is_boilerplate(struct slice line)
+{
+    static const char *const parts[] = {
+        " sent help message ",        "base_help_aggregate\" to 0 to see all help",
+        "*** MPI_ERRORS_ARE_FATAL (", "*** MPI_ERRORS_ABORT (",
+        "***    and potentially ",    "***    and MPI will try to ",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (behind(line, parts[i]).ptr)
+            return true;
+    }
+    return false;
+}
+
 static struct slice trimmed(struct slice line)
 {
     while (line.len && isspace((unsigned char)line.ptr[0])) {
@@ -262,11 +279,11 @@ static struct slice line_before(const char *lines, const char *end)
 
 /* Open MPI 4.1 and 5 say it in the same words, without the field that sets the number:
  * open-mpi/ompi, orte/mca/rmaps/base/help-orte-rmaps-base.txt (v4.1.x), topic alloc-error. */
+#define TOO_FEW_SLOTS "There are not enough slots available in the system"
+
 static struct slice translated(struct slice report)
 {
-    static const char begin[] = "There are not enough slots available in the system";
-
-    if (report.len < strlen(begin) || memcmp(report.ptr, begin, strlen(begin)) != 0)
+    if (report.len < strlen(TOO_FEW_SLOTS) || memcmp(report.ptr, TOO_FEW_SLOTS, strlen(TOO_FEW_SLOTS)) != 0)
         return report;
     return SLICE_LIT("mpirun was asked for more processes than it has slots; set "
                      "spec.launcher.slotsPerWorker to the number of processes of a worker");
@@ -310,7 +327,7 @@ static void last_words_read(struct last_words *words, struct slice line, bool is
         words->exception.len && line.len == strlen(traceback) && !memcmp(line.ptr, traceback, line.len);
     if (!words->has_traceback && !is_indented && looks_like_an_exception(line))
         words->exception = line;
-    if (!words->line.len && says_something(line))
+    if (!words->line.len && says_something(line) && !is_boilerplate(line))
         words->line = line;
 }
 
@@ -364,22 +381,54 @@ static struct slice last_line_of_none(const char *lines, bool is_told)
     return words.line.len ? last_words_line(&words) : translated(reported);
 }
 
-bool log_tail_is_of_mpirun(const char *lines)
+/* Whether a line directly below a rule begins with one of the words; ret_rules: how many rules there are. */
+static bool has_report(const char *lines, const char *const *begins, size_t *ret_rules)
 {
-    static const char *const programs[] = {"mpirun ", "mpiexec ", "prterun "};
     const char *end = lines ? lines + strlen(lines) : NULL;
     struct slice below = {"", 0};
+    bool found = false;
 
+    *ret_rules = 0;
     while (end) {
         struct slice line = next_line_up(lines, &end);
 
-        for (size_t i = 0; is_rule(line) && i < COUNT_OF(programs); i++) {
-            if (below.len >= strlen(programs[i]) && !memcmp(below.ptr, programs[i], strlen(programs[i])))
-                return true;
-        }
+        *ret_rules += is_rule(line);
+        for (size_t i = 0; is_rule(line) && begins[i]; i++)
+            found =
+                found || (below.len >= strlen(begins[i]) && !memcmp(below.ptr, begins[i], strlen(begins[i])));
         below = line;
     }
-    return false;
+    return found;
+}
+
+bool log_tail_is_of_mpirun(const char *lines)
+{
+    static const char *const programs[] = {"mpirun ", "mpiexec ", "prterun ", NULL};
+    size_t rules;
+
+    return has_report(lines, programs, &rules);
+}
+
+char *log_tail_without_reports(const char *lines)
+{
+    static const char *const begins[] = {"mpirun ",       "mpiexec ",    "prterun ", "Primary job",
+                                         "MPI_ABORT was", TOO_FEW_SLOTS, NULL};
+    struct str out = {0};
+    size_t rules;
+
+    if (!has_report(lines, begins, &rules))
+        return mem_strdup(lines);
+    while (*lines) {
+        struct slice line = {lines, strcspn(lines, "\n")};
+        bool has_end = line.ptr[line.len] == '\n';
+
+        if (is_rule(trimmed(line)))
+            rules--;
+        else if (rules % 2 == 0 && !is_boilerplate(line))
+            str_add(&out, line.ptr, line.len + has_end);
+        lines += line.len + has_end;
+    }
+    return str_take(&out);
 }
 
 /* ---- the program that mpirun could not start ---- */

@@ -35,6 +35,10 @@ bool log_tail_failed_rank(const char *lines, struct failed_rank *ret);
 /* mpirun itself failed: its exit code is none of a program. */
 bool log_tail_is_of_mpirun(const char *lines);
 
+/* The lines between the reports of mpirun, and without what it adds to them; all lines of another program.
+ * Owned by the caller. */
+char *log_tail_without_reports(const char *lines);
+
 /* The program that mpirun could not start. Borrowed. */
 struct missing_program {
     struct slice name, host; /* host: empty if mpirun does not tell */
@@ -44,8 +48,9 @@ bool log_tail_missing_program(const char *lines, struct missing_program *ret);
 
 /* The failed rank's last line, without its tag, of standard error if there is one. If no rank is known to
  * have failed, the last line that no rank has printed; if there is only mpirun's report, the report's first
- * one. After a traceback of Python, its exception. Lines have a letter or a digit. Truncated to
- * LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed. Empty if there is none, and for the report
- * of a missing program. A report of too few slots is replaced by one that names the field. */
+ * one. After a traceback of Python, its exception. Lines have a letter or a digit, and say more than what
+ * Open MPI adds to each error. Truncated to LOG_TAIL_LINE_MAX bytes, never inside a character, and trimmed.
+ * Empty if there is none, and for the report of a missing program. A report of too few slots is replaced by
+ * one that names the field. */
 #define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);

@@ -226,17 +226,17 @@ TEST(events_of_an_earlier_job_of_the_name_are_not_shown)
     CHECK(!strstr(text, "of an earlier job"));
 }
 
+#define FAILED(message)                                                                                      \
+    JOB("", "",                                                                                              \
+        STATE("Failed", "ContainerFailed") ",'completionTime':'2026-11-26T11:50:00Z','failures':[{"          \
+                                           "'instance':0,'attempt':0,'pod':'digits-worker-1','node':'n1',"   \
+                                           "'container':'main','exitCode':3,"                                \
+                                           "'reason':'ContainerFailed','message':'" message "','time':'"     \
+                                           "2026-11-26T11:50:00Z'}]")
+
 TEST(a_failure_has_its_last_lines)
 {
-    AUTO(mem)
-    char *text = printed(
-        JOB("", "",
-            STATE("Failed", "ContainerFailed") ",'completionTime':'2026-11-26T11:50:00Z','failures':[{"
-                                               "'instance':0,'attempt':0,'pod':'digits-worker-1','node':'n1',"
-                                               "'container':'main','exitCode':3,"
-                                               "'reason':'ContainerFailed','message':'one\\ntwo','time':'"
-                                               "2026-11-26T11:50:00Z'}]"),
-        "[]", "[]", 0, false);
+    AUTO(mem) char *text = printed(FAILED("one\\ntwo"), "[]", "[]", 0, false);
 
     CHECK_HAS(text, "digits has failed: ContainerFailed, for 10m\n");
     CHECK_HAS(
@@ -245,6 +245,30 @@ TEST(a_failure_has_its_last_lines)
         "              | one\n"
         "              | two\n");
     CHECK_HAS(text, "  what to do  Read its last lines in status.failures, and its log.\n");
+}
+
+#define RULE "------------------------------------------------------------\\n"
+
+/* They push the lines of ranks out of the last ten. */
+TEST(reports_of_mpirun_are_left_out_of_the_last_lines)
+{
+    static const struct {
+        const char *job, *lines;
+    } rows[] = {
+        {FAILED("[1,0]<stdout>:epoch 7\\n" RULE "mpirun noticed that process rank 0\\n" RULE),
+         " 10m ago\n              | [1,0]<stdout>:epoch 7\n  what"},
+        {FAILED(RULE "mpirun was unable to\\nlaunch\\n" RULE), "              | mpirun was unable to\n"},
+        {FAILED(
+             RULE
+             "There are not enough slots available in the system to satisfy\\nUse --oversubscribe\\n" RULE),
+         " 10m ago\n  what"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *text = printed(row->job, "[]", "[]", 0, false);
+
+        CHECK_HAS(text, row->lines);
+    }
 }
 
 #define ENDED_POD(reason)                                                                                    \

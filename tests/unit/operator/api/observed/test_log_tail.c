@@ -141,7 +141,8 @@ TEST(other_lines_name_no_cause)
          "thus causing the job to be terminated. The first process to do so was:\n\n"                        \
          "   Process name: [prterun-gpu013-1009179@1,0]\n   Exit code:    1\n" RULE
 #define ABORTED                                                                                              \
-    RULE "MPI_ABORT was invoked on rank 5 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n\nNOTE: " RULE
+    RULE "MPI_ABORT was invoked on rank 5 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n\nNOTE: "       \
+         "invoking MPI_ABORT causes Open MPI to kill all MPI processes.\n" RULE
 #define NOT_FOUND                                                                                            \
     RULE "mpirun was unable to find the specified executable file, and therefore\n"                          \
          "did not launch the job.\n" RULE
@@ -254,6 +255,36 @@ TEST(the_program_that_mpirun_could_not_start_is_found)
     "d[7]\n" exception "\n"
 #define TRACEBACK TRACEBACK_OF("KeyError: 7")
 
+#define FATAL                                                                                                \
+    "[n:7] *** MPI_ERR_RANK: invalid rank\n"                                                                 \
+    "[n:7] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,\n"                       \
+    "[n:7] ***    and potentially your MPI job)\n"
+#define AGGREGATED                                                                                           \
+    "[n:7] 3 more processes have sent help message help-mpi-errors.txt / mpi_errors_are_fatal\n"             \
+    "[n:7] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help / error messages\n"
+
+TEST(reports_of_mpirun_are_told_from_the_lines_of_a_program)
+{
+    static const struct {
+        const char *lines, *own;
+    } rows[] = {
+        {"", ""},
+        {"[1,3]<stdout>:epoch 7\n" SIGNALLED "over\n", "[1,3]<stdout>:epoch 7\nover\n"},
+        {"cut\noff\n" RULE "[1,3]<stderr>:no\n" SIGNALLED, "[1,3]<stderr>:no\n"},
+        {"no\n" ABORTED AGGREGATED, "no\n"},
+        {NOT_FOUND, ""},
+        {NOT_FOUND "over", "over"},
+        /* a table of a program */
+        {RULE "epoch  loss\n" RULE "1  0.5\n", RULE "epoch  loss\n" RULE "1  0.5\n"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *own = log_tail_without_reports(row->lines);
+
+        CHECK_STR_EQ(own, row->own);
+    }
+}
+
 TEST(the_last_line_is_the_last_one_with_text)
 {
     static const struct {
@@ -288,6 +319,14 @@ TEST(the_last_line_is_the_last_one_with_text)
         {"[job@1,2][node1:77]<stderr>: no\n[job@1,1][node1:78]<stdout>: epoch 7\n" PRTE_SIGNALLED, "no"},
         {"[1,2]<stdout>:epoch 7\nover\n" SIGNALLED, ""},
         {SIGNALLED, ""}, /* a rank that printed nothing */
+        /* an error of MPI, and what Open MPI adds to it */
+        {"[1,2]<stderr>:[n:7] *** MPI_ERR_RANK: invalid rank\n[1,2]<stderr>:[n:7] *** MPI_ERRORS_ARE_FATAL "
+         "(processes "
+         "in this communicator will now abort,\n[1,2]<stderr>:[n:7] ***    and potentially your MPI "
+         "job)\n" EXITED,
+         "[n:7] *** MPI_ERR_RANK: invalid rank"},
+        {FATAL AGGREGATED EXITED, "[n:7] *** MPI_ERR_RANK: invalid rank"},
+        {"epoch 7\n" ABORTED AGGREGATED, "epoch 7"},
         /* ranks without tags, and what no rank printed */
         {"ValueError: no\n" PRTE_EXITED, "ValueError: no"},
         {"no partition\n[1,0]<stdout>:epoch 1\n" RULE "Primary job\n" RULE, "no partition"},
