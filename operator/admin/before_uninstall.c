@@ -129,6 +129,8 @@ static void drop_finalizer(struct uninstall *p, const struct job *job)
     AUTO(json) cJSON *body = patch_of(job);
     cJSON *kept = json_put_array(json_at_mut(body, "metadata"), "finalizers");
 
+    if (job->has_many_finalizers) /* the list would lose those that are not known */
+        return;
     for (size_t i = 0; i < job->finalizers.count; i++) {
         if (!str_eq(job->finalizers.items[i], API_FINALIZER))
             json_push_str(kept, job->finalizers.items[i]);

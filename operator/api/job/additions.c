@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "base/core/mem.h"
 #include "base/text/suggest.h"
 #include "operator/api/field.h"
+#include "operator/api/job/job.h"
 
 /* The domain of the operator's names, on its pods too. IPUs are no resource of a node: a pod that requests
  * one would stay pending forever. The device plugin for PCIe cards has a domain of its own. */
@@ -117,11 +119,24 @@ static void find_resources(const cJSON *job, struct strv *problems)
     }
 }
 
+static void find_finalizers(const cJSON *job, struct strv *problems)
+{
+    size_t bytes = job_finalizer_bytes(job);
+    AUTO(mem) char *what = NULL;
+
+    if (bytes <= JOB_FINALIZERS_MAX)
+        return;
+    what = mem_printf("have %zu KiB, limit %zu KiB; remove those that are not needed", (bytes + 1023) / 1024,
+                      JOB_FINALIZERS_MAX / 1024);
+    field_forbidden(problems, "metadata/finalizers", what);
+}
+
 static void find_all(const cJSON *job, struct strv *problems)
 {
     find_unknown_fields(job, problems);
     find_resources(job, problems);
     find_own_metadata(job, problems);
+    find_finalizers(job, problems);
 }
 
 void additions_check(const cJSON *old, const cJSON *job, struct strv *problems)

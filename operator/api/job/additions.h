@@ -1,6 +1,7 @@
 /* Mistakes that a job of another version of this operator, or of the vendor's, may have, and that are
  * rejected only where they are new: a job that runs with them goes on. These are fields that no job has,
- * requests for resources that no node has, and labels and annotations of pods that only the operator sets.
+ * requests for resources that no node has, labels and annotations of pods that only the operator sets, and
+ * too many finalizers.
  * Pure. */
 #pragma once
 

@@ -61,13 +61,28 @@ cJSON *job_status(const struct job *job, struct err *err)
     return unpack(job->status_text, err);
 }
 
-static void read_finalizers(struct job *job, const cJSON *metadata)
+size_t job_finalizer_bytes(const cJSON *object)
 {
-    JSON_EACH (item, json_at(metadata, "finalizers")) {
-        if (cJSON_IsString(item))
+    size_t bytes = 0;
+
+    JSON_EACH (item, json_at(object, "metadata/finalizers"))
+        bytes += cJSON_IsString(item) ? strlen(item->valuestring) : 0;
+    return bytes;
+}
+
+static void read_finalizers(struct job *job, const cJSON *object)
+{
+    size_t bytes = 0;
+
+    JSON_EACH (item, json_at(object, "metadata/finalizers")) {
+        if (!cJSON_IsString(item))
+            continue;
+        job->has_finalizer = job->has_finalizer || str_eq(item->valuestring, API_FINALIZER);
+        bytes += strlen(item->valuestring);
+        if (bytes <= JOB_FINALIZERS_MAX)
             strv_push(&job->finalizers, item->valuestring);
     }
-    job->has_finalizer = strv_has(&job->finalizers, API_FINALIZER);
+    job->has_many_finalizers = bytes > JOB_FINALIZERS_MAX;
 }
 
 /* Users can write it: what is longer than the name of a namespace is nobody's, however long it is. */
@@ -106,7 +121,7 @@ struct job *job_parse(const cJSON *object)
     job->deleting = json_str(metadata, "deletionTimestamp", NULL) != NULL;
     timefmt_parse_rfc3339(json_str(metadata, "deletionTimestamp", ""), &job->deleted_s);
     job->key = mem_printf("%s/%s", job->ns, job->name);
-    read_finalizers(job, metadata);
+    read_finalizers(job, object);
     job->operator_ns =
         job->has_finalizer ? read_operator(metadata, "annotations/graphcore.ai~1operator") : NULL;
     job->first_operator_ns = read_operator(metadata, "annotations/graphcore.ai~1first-operator");

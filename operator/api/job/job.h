@@ -23,7 +23,8 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
 #define JOB_PODS_MAX                                                                                         \
     32768u /* workers of all instances: each has a view in memory whenever the job is reconciled \ */
 /* Bytes that are kept in memory for each job. */
-#define JOB_TEMPLATE_MAX ((size_t)64 * 1024) /* as JSON */
+#define JOB_TEMPLATE_MAX ((size_t)64 * 1024)   /* as JSON */
+#define JOB_FINALIZERS_MAX ((size_t)16 * 1024) /* without quotes and commas */
 #define JOB_RELEASE_MAX ((size_t)64 * 1024)
 #define JOB_IPUS_PER_DOMAIN 64u
 #define JOB_IPUS_MAX (1u << 16)  /* of one instance */
@@ -73,8 +74,9 @@ struct job {
     bool deleting;     /* deletionTimestamp is set */
     int64_t deleted_s; /* the time of the request; 0: not requested */
     struct strv finalizers;
-    bool has_finalizer; /* the operator's finalizer is set */
-    char *operator_ns;  /* with the finalizer: the namespace of the operator that has set it; NULL: unknown */
+    bool has_many_finalizers; /* more than JOB_FINALIZERS_MAX: these are the first ones */
+    bool has_finalizer;       /* the operator's finalizer is set */
+    char *operator_ns; /* with the finalizer: the namespace of the operator that has set it; NULL: unknown */
     char *first_operator_ns; /* the first that was written there; NULL: unknown */
     bool is_vendors;         /* started by the vendor's operator, and must be left alone */
     char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL,
@@ -105,6 +107,7 @@ static inline void job_auto(struct job **job)
     job_free(*job);
 }
 
+size_t job_finalizer_bytes(const cJSON *object); /* all of them */
 /* As received from the API server; owned by the caller. Fails for the launcher of a job without one. */
 uint64_t job_image(const cJSON *template); /* hash of the image of its first container */
 MUST_USE cJSON *job_template(const struct job *job, struct err *err);

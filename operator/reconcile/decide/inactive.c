@@ -182,11 +182,14 @@ static char *finalizers_of_others(const struct job *job)
 }
 
 /* Without its finalizer the operator does not write the status any more: what keeps the object is reported
- * before. */
+ * before. It removes its own only from a list that it can write again. */
 static void finish_deletion(const struct job_view *view, const cJSON *status, struct job_verdict *v,
                             struct plan *plan)
 {
-    AUTO(mem) char *others = finalizers_of_others(view->job);
+    bool has_many = view->job->has_many_finalizers;
+    AUTO(mem)
+    char *others = has_many ? mem_printf("they have more than %zu KiB", JOB_FINALIZERS_MAX / 1024)
+                            : finalizers_of_others(view->job);
 
     if (others) {
         verdict_read_ended(status, v);
@@ -195,7 +198,7 @@ static void finish_deletion(const struct job_view *view, const cJSON *status, st
             others);
         status_decide(view, status, v, plan);
     }
-    if (!plan_has(plan, OP_STATUS))
+    if (!plan_has(plan, OP_STATUS) && !has_many)
         plan_add(plan, OP_FINALIZER_REMOVE);
 }
 
@@ -304,7 +307,7 @@ void decide_finished(const struct job_view *view, const cJSON *status, struct pl
     mem_free(text);
     if (is_expired)
         plan_job_delete(view->job, plan);
-    else if (!has_records(view) && view->job->has_finalizer)
+    else if (!has_records(view) && view->job->has_finalizer && !view->job->has_many_finalizers)
         plan_add(plan, OP_FINALIZER_REMOVE);
     v.state = str_eq(json_str(status, "launcherStatus", ""), "Completed") ? JOB_COMPLETED : JOB_FAILED;
     v.message = mem_strdup(json_str(status, "lastMessage", ""));

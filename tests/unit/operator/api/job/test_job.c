@@ -377,6 +377,31 @@ TEST(what_is_too_large_is_not_kept)
     CHECK(job->revision != small->revision);
 }
 
+static struct job *parse_with_finalizers(size_t count, const char *last)
+{
+    AUTO(json) cJSON *object = json_object();
+    cJSON *metadata = json_put_object(object, "metadata"), *finalizers;
+
+    json_put_str(metadata, "name", "train");
+    json_put_str(metadata, "uid", "u1");
+    finalizers = json_put_array(metadata, "finalizers");
+    for (size_t i = 0; i < count; i++)
+        json_push_str(finalizers, "example.com/0123"); /* 16 bytes */
+    json_push_str(finalizers, last);
+    return job_parse(object);
+}
+
+TEST(finalizers_have_a_limit)
+{
+    AUTO(job) struct job *most = parse_with_finalizers(JOB_FINALIZERS_MAX / 16 - 1, "example.com/last");
+    AUTO(job) struct job *many = parse_with_finalizers(100000, "graphcore.ai/ipu-partitions");
+
+    CHECK_INT_EQ(most->finalizers.count, JOB_FINALIZERS_MAX / 16);
+    CHECK(!most->has_many_finalizers && !most->has_finalizer);
+    CHECK_INT_EQ(many->finalizers.count, JOB_FINALIZERS_MAX / 16);
+    CHECK(many->has_many_finalizers && many->has_finalizer);
+}
+
 static struct job *parse_released(size_t bytes)
 {
     AUTO(mem) char *ids = filler_new(bytes);

@@ -1676,6 +1676,27 @@ TEST(a_deleted_job_that_another_finalizer_keeps_says_so)
                 "example.com/backup");
 }
 
+TEST(finalizers_that_are_too_many_lose_none)
+{
+    AUTO(world) struct world *w = running(ONE);
+    AUTO(mem) char *many = mem_alloc(JOB_FINALIZERS_MAX + 1);
+
+    memset(many, 'x', JOB_FINALIZERS_MAX);
+    w->other_finalizer = many;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running"); /* what is accepted once goes on */
+    world_delete_job(w);
+    world_settle(w);
+    CHECK_INT_EQ(w->record_count, 0);
+    CHECK(w->exists && w->finalizer);
+    check_state(w, "Terminating", "Terminating",
+                "Deleting: all is released; the object remains until its other finalizers are removed: they "
+                "have more than 16 KiB");
+    w->other_finalizer = NULL;
+    world_settle(w);
+    CHECK(!w->exists);
+}
+
 TEST(an_unknown_outcome_is_waited_out_before_the_id_is_free)
 {
     AUTO(world) struct world *w = running(ONE);
