@@ -30,6 +30,7 @@ struct store {
     struct entry *first, *last;
     size_t bytes;
     unsigned listing;
+    size_t seen_count; /* of what this listing has shown */
 };
 
 /* What an item says about itself; borrowed from it. */
@@ -120,9 +121,16 @@ static void set_bytes(struct store *store, struct entry *entry, size_t bytes)
     entry->bytes = (unsigned)bytes;
 }
 
+static void note_seen(struct store *store, struct entry *entry)
+{
+    store->seen_count += entry->seen != store->listing;
+    entry->seen = store->listing;
+}
+
 static void unlink_entry(struct store *store, struct entry *entry)
 {
     set_bytes(store, entry, 0);
+    store->seen_count -= entry->seen == store->listing;
     *(entry->prev != NULL ? &entry->prev->next : &store->first) = entry->next;
     *(entry->next != NULL ? &entry->next->prev : &store->last) = entry->prev;
     bucket_leave(store, entry);
@@ -268,6 +276,7 @@ static void add(struct store *store, const struct identity_of_item *id, void *vi
     entry->version = str_hash(id->resource_version);
     entry->item.view = view;
     entry->seen = store->listing;
+    store->seen_count++;
     entry->prev = store->last;
     *(store->last != NULL ? &store->last->next : &store->first) = entry;
     store->last = entry;
@@ -308,7 +317,7 @@ bool store_put(struct store *store, const cJSON *item, size_t bytes)
         entry = NULL;
     }
     if (entry != NULL)
-        entry->seen = store->listing;
+        note_seen(store, entry);
     if (entry != NULL && is_known_version(entry, &id))
         return true;
     if (!store->options.view(store->options.ctx, item, &view)) {
@@ -346,11 +355,12 @@ bool store_delete(struct store *store, const cJSON *item)
 void store_list_begin(struct store *store)
 {
     store->listing++;
+    store->seen_count = 0;
 }
 
 void store_list_end(struct store *store)
 {
-    for (struct entry *entry = store->first; entry != NULL;) {
+    for (struct entry *entry = store->first; store->seen_count < store->by_key.count;) {
         struct entry *next = entry->next;
 
         if (entry->seen != store->listing)
