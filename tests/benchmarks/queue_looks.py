@@ -1,4 +1,4 @@
-"""tests/bench queue: how long the operator's loop is held by a look at the queue, whatever waits."""
+"""tests/bench queue: how long the operator's loop is held by a look at the queue, a page of /queue and metrics, whatever waits."""
 import json
 import tempfile
 from pathlib import Path
@@ -16,8 +16,9 @@ def run(options) -> int:
         with Program([BUILD / "vipu/vipu-server", "--config", config, "--listen", "127.0.0.1:0", "--storage", Path(folder) / "vipu.db"],
                      Path(folder) / "vipu.log") as server:
             port = server.await_value(r"serving the V-IPU user API.* port=(\d+)")
-            say(f"\n{'jobs that wait':>14}{'look':>8}{'longest':>9}{'longest turn of the loop':>26}   ms of the processor")
+            say(f"\n{'jobs that wait':>14}{'look':>8}{'longest':>9}{'page, longest':>15}{'metrics, longest':>18}{'longest turn of the loop':>26}   ms of the processor")
             for jobs in options.jobs:
                 found = json.loads(run_quietly(BUILD / "tests/benchmarks/queue-load", f"127.0.0.1:{port}", jobs))
-                say(f"{jobs:14,}{found['medianLookMs']:8.1f}{found['longestLookMs']:9.1f}{found['longestTurnMs']:26.1f}")
+                say(f"{jobs:14,}{found['medianLookMs']:8.1f}{found['longestLookMs']:9.1f}{found['longestPageMs']:15.1f}"
+                    f"{found['longestMetricsMs']:18.1f}{found['longestTurnMs']:26.1f}")
     return 0
