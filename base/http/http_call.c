@@ -73,6 +73,18 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
     return 0;
 }
 
+static int on_send(void *ctx, char *to, char *from, int to_port, int from_port)
+{
+    struct http_call *call = ctx;
+
+    (void)to;
+    (void)from;
+    (void)to_port;
+    (void)from_port;
+    call->sends++;
+    return CURL_PREREQFUNC_OK;
+}
+
 static size_t on_write(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_call *call = ctx;
@@ -237,6 +249,8 @@ static void set_callbacks(struct http_call *call)
 {
     SET(call->easy, CURLOPT_PRIVATE, call);
     SET(call->easy, CURLOPT_ERRORBUFFER, call->why);
+    SET(call->easy, CURLOPT_PREREQFUNCTION, on_send);
+    SET(call->easy, CURLOPT_PREREQDATA, call);
     SET(call->easy, CURLOPT_HEADERFUNCTION, on_header);
     SET(call->easy, CURLOPT_HEADERDATA, call);
     SET(call->easy, CURLOPT_WRITEFUNCTION, on_write);
@@ -338,5 +352,6 @@ void http_call_response(const struct http_call *call, struct http_response *ret)
         .date_s = date ? (int64_t)curl_getdate(date, NULL) : -1,
         .content_type = type ? type : "",
         .warning = quoted_part(header(call, "Warning")),
+        .was_repeated = call->sends > 1,
     };
 }

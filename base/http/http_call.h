@@ -36,6 +36,7 @@ struct http_call {
 
     struct str body;
     size_t header_bytes;
+    unsigned sends; /* libcurl repeats a request whose connection breaks before any byte of the response */
     void (*on_head)(void *ctx);
     http_bytes_fn on_bytes;
     http_done_fn on_done;

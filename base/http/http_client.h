@@ -39,6 +39,7 @@ struct http_response {
     int64_t date_s;           /* from Date, in seconds since 1970; -1 when absent */
     const char *content_type; /* "" when absent; borrowed */
     struct slice warning;     /* the first Warning header's text; empty when absent */
+    bool was_repeated;        /* after its connection broke: the first request may have taken effect */
 };
 
 /* err->kind is ERR_NONE if a complete response arrived, whatever its status. Else the transport failed:

@@ -252,6 +252,7 @@ static void on_answer(void *ctx, const struct http_response *http, const struct 
         (uint64_t)(loop_clock_us() - call->sent_us));
     report_warning_once(kube, http->warning);
     read_answer(http, err, &res, &status);
+    call->retry.is_in_doubt = call->retry.is_in_doubt || http->was_repeated;
     if (res.err.kind != ERR_NONE && schedule_retry(call, &res)) {
         cJSON_Delete(res.body);
         send_waiting(kube);

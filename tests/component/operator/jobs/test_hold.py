@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from api_proxy import FORBIDDEN
 from kubelet import now
 from waiting import until
 
@@ -85,6 +86,26 @@ def test_a_force_deleted_pod_holds_its_partition(world, vipu, front):
         waiting.wait("Completed")
         waiting.wait_released()
     assert vipu.partitions() == {}
+
+
+def test_a_pod_whose_creation_got_no_answer_holds_its_partition(world, front):
+    """The repetition of the request is rejected, as for a quota that the pod of the first try uses."""
+    proxy = world.make_api_proxy()
+
+    def is_creation(seen):
+        return seen.is_write and seen.method == "POST" and seen.path.endswith("/pods")
+    proxy.after = lambda seen: not is_creation(seen)
+    proxy.rejects = lambda seen: is_creation(seen) and sum(map(is_creation, proxy.since(0))) > 1
+    proxy.withholds = lambda seen: seen.path.endswith("/pods") and any(map(is_creation, proxy.since(0)))
+    world.start_operator(front.address, proxy=proxy)
+    job = world.job("unanswered")
+    until(lambda: FORBIDDEN in job.status.get("lastMessage", ""), "the rejection is reported", tell=world.tell)
+    assert job.is_in("Starting") and job.records() and when(front, "RemovePartition") == []
+    proxy.after, proxy.rejects, proxy.withholds = (lambda seen: True), (lambda seen: False), (lambda seen: False)
+    proxy.hang_up_streams()
+    job.run_pods(1)
+    job.wait("Running")
+    assert when(front, "RemovePartition") == []
 
 
 def test_an_out_of_service_node_ends_the_hold(world, vipu):

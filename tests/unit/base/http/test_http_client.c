@@ -454,6 +454,34 @@ static void endless_body(int listener)
         peer_send(fd, "0123456789012345678901234567890123456789012345678901234567890123456789\n");
 }
 
+/* The first connection breaks with the second request, unanswered; the third one is on the second. */
+static void break_once(int listener)
+{
+    char request[REQUEST_MAX];
+    int fd = peer_accept(listener);
+
+    (void)peer_read_request(fd, request, sizeof request);
+    peer_send(fd, "HTTP/1.1 204 No Content\r\n\r\n");
+    (void)peer_read_request(fd, request, sizeof request);
+    (void)close(fd);
+    fd = peer_accept(listener);
+    for (int i = 0; i < 2; i++) {
+        (void)peer_read_request(fd, request, sizeof request);
+        peer_send(fd, "HTTP/1.1 204 No Content\r\n\r\n");
+    }
+    (void)peer_read_all(fd, request, sizeof request);
+}
+
+TEST_F(bench, b, a_request_that_was_sent_twice_says_so)
+{
+    bench_open(b, break_once);
+    for (int i = 0; i < 3; i++) {
+        bench_ask(b, (struct http_request){.method = "POST", .body = SLICE_LIT("x")});
+        CHECK_INT_EQ(b->x.res.status, 204);
+        CHECK_INT_EQ(b->x.res.was_repeated, i == 1);
+    }
+}
+
 TEST(a_peer_that_breaks_off_is_an_error)
 {
 #define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
