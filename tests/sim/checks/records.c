@@ -143,8 +143,9 @@ void records_ordered(struct world *world, const struct sim_vipu *side, const str
     const struct api_object *record = api_find(&world->api, "configmaps", WORLD_OPERATOR_NS, id);
     bool has_record = record && !is_spent(record);
     bool is_made = order->write == VIPU_CREATE && !entry;
-    /* A delayed create may create a partition again that was removed by hand, for the same job. */
-    bool may_be_late = !world_is_prompt(world) && world->is_tampered;
+    /* A delayed create may create a partition again that was removed by hand or by the next operator, for the
+     * same job. Until it can come no more, the record stays, and what it has made is removed again. */
+    bool may_be_late = order->is_abandoned || (!world_is_prompt(world) && world->is_tampered);
 
     if (str_has_prefix(id, "foreign") && order->write != VIPU_CREATE)
         world_break(world, OWNED, "foreign partition %s is touched", id);

@@ -13,6 +13,7 @@ struct vipu_order {
     enum vipu_write write;
     const char *id;
     const char *record; /* uid of the record under which it was sent; NULL: there was none */
+    bool is_abandoned;  /* nobody waits for its answer: who has sent it gave up, or died */
 };
 
 struct sim_vipu {

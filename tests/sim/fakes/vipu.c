@@ -265,7 +265,8 @@ static void carry_out(struct rpc_message *message)
         net->on_vipu_write(net->ctx, message->side,
                            &(struct vipu_order){.write = writes[message->method],
                                                 .id = message->id,
-                                                .record = message->record});
+                                                .record = message->record,
+                                                .is_abandoned = !message->call});
     switch (message->method) {
     case LIST:
         list(message);
