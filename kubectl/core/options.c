@@ -200,19 +200,35 @@ const struct verb *verb_find(const char *name)
     return NULL;
 }
 
+static bool is_kind(const char *word, size_t len)
+{
+    static const char *const kinds[] = {"ij", "ipujob", "ipujobs", "ipujob.graphcore.ai",
+                                        "ipujobs.graphcore.ai"};
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (strlen(kinds[i]) == len && strncmp(word, kinds[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "ij NAME", as kubectl takes it. A job may have such a name: then it is the only word. */
+static void drop_kind(struct strv *words)
+{
+    if (words->count < 2 || !is_kind(words->items[0], strlen(words->items[0])))
+        return;
+    mem_free(words->items[0]);
+    memmove(words->items, words->items + 1, --words->count * sizeof(*words->items));
+}
+
 /* As kubectl takes and prints it: without its kind. Only characters of a name are left, so that it cannot
  * address a subresource or be more than one value of a selector. NULL: it is none. */
 static char *job_name_new(const char *word)
 {
-    static const char *const kinds[] = {"ij/", "ipujob/", "ipujobs/", "ipujob.graphcore.ai/",
-                                        "ipujobs.graphcore.ai/"};
+    const char *slash = strchr(word, '/');
 
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (str_has_prefix(word, kinds[i])) {
-            word += strlen(kinds[i]);
-            break;
-        }
-    }
+    if (slash && is_kind(word, (size_t)(slash - word)))
+        word = slash + 1;
     if (!*word || *word == '.' || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-.")])
         return NULL;
     return mem_strdup(word);
@@ -241,6 +257,8 @@ void verb_read_words(const struct verb *verb, struct strv *words, struct strv *p
                  : verb->words == WORDS_JOB || verb->words == WORDS_MAYBE_JOB ? 1
                                                                               : SIZE_MAX;
 
+    if (max > 0)
+        drop_kind(words);
     if (max > 0 && verb->words != WORDS_MAYBE_JOB && words->count == 0)
         strv_pushf(problems, "missing name of the job; see kubectl ipu %s --help", verb->name);
     for (size_t i = max; i < words->count; i++)
@@ -310,7 +328,6 @@ static int64_t unit_seconds(char unit)
     case 'm':
         return 60;
     case 's':
-    case '\0':
         return 1;
     default:
         return 0;
@@ -329,7 +346,7 @@ bool duration_parse(const char *text, int64_t *ret_seconds)
         if (unit == 0 || !parse_i64(digits, 0, 1000000000, &number))
             return false;
         total += number * unit;
-        at += len + (at[len] != '\0');
+        at += len + 1;
     }
     *ret_seconds = total;
     return total > 0;

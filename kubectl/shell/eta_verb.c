@@ -30,7 +30,7 @@ int eta_verb(struct session *session)
 
     session_fetch(session, fetches, COUNT_OF(fetches));
     status = fetches[0].body ? print_eta(session, fetches[0].body, json_at(fetches[1].body, "items"))
-                             : session_complain(session, &fetches[0].err);
+                             : session_complain_of_job(session, fetches[0].request.name, &fetches[0].err);
     for (size_t i = 0; i < COUNT_OF(fetches); i++)
         cJSON_Delete(fetches[i].body);
     return status;

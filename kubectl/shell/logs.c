@@ -462,7 +462,7 @@ static int run(struct logs *logs, struct fetch *job, struct fetch *pods)
     struct session *session = logs->session;
 
     if (!job->body)
-        return session_complain(session, &job->err);
+        return session_complain_of_job(session, logs->job, &job->err);
     if (session->options->previous)
         return print_previous(logs, job->body);
     logs->has_finished = job_has_ended(job->body);

@@ -47,7 +47,7 @@ static int set_suspend(struct session *session, const char *name, bool suspend)
 
     job = get(session, name, &err);
     if (!job)
-        return session_complain(session, &err);
+        return session_complain_of_job(session, name, &err);
     if (job_has_ended(job)) {
         complain("job %s has ended and cannot be %s; delete and create it again to rerun it", name, done);
         return STATUS_FAILED;
@@ -137,7 +137,7 @@ int release_verb(struct session *session)
 
     job = get(session, name, &err);
     if (!job)
-        return session_complain(session, &err);
+        return session_complain_of_job(session, name, &err);
     if (!choose(job, session->words, &ids) || !is_confirmed(session, str_text(&ids)))
         return STATUS_FAILED;
     json_put_str(json_put_object(json_put_object(body, "metadata"), "annotations"), ANNOTATION_RELEASE,

@@ -8,6 +8,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/visible.h"
+#include "base/text/suggest.h"
 #include "kubectl/core/operator_sign.h"
 #include "operator/kube/auth/config_loader.h"
 
@@ -198,6 +199,35 @@ bool session_fetch_rest(struct session *session, struct fetch *list, struct err 
         cJSON_Delete(page.body);
     }
     return false;
+}
+
+/* ---- a job that there is not ---- */
+
+int session_complain_of_job(struct session *session, const char *name, const struct err *err)
+{
+    static const char *const query[] = {"limit", PAGE_LIMIT, NULL};
+    struct fetch fetches[] = {
+        {.request = {.method = "GET", .resource = &KUBE_PODS, .ns = session->ns, .name = name}},
+        {.request = {.method = "GET", .resource = &KUBE_IPUJOBS, .ns = session->ns, .query = query}},
+    };
+    struct suggest suggest = suggest_init(name);
+    const char *job, *best;
+
+    if (err->code != 404 || !str_has_suffix(err->msg, NO_OBJECT))
+        return session_complain(session, err);
+    session_fetch(session, fetches, COUNT_OF(fetches));
+    job = json_str(fetches[0].body, "metadata/labels/graphcore.ai~1job-name", NULL);
+    JSON_EACH (item, json_at(fetches[1].body, "items"))
+        suggest_candidate(&suggest, json_str(item, "metadata/name", ""));
+    best = suggest_best(&suggest);
+    if (job)
+        complain("%s is a pod of job %s in namespace %s; name the job", name, job, session->ns);
+    else
+        complain("%s in namespace %s%s%s%s", err->msg, session->ns, best ? "; did you mean " : "",
+                 best ? best : "", best ? "?" : "");
+    for (size_t i = 0; i < COUNT_OF(fetches); i++)
+        cJSON_Delete(fetches[i].body);
+    return STATUS_FAILED;
 }
 
 /* ---- the terminal ---- */

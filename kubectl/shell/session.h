@@ -36,6 +36,9 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a failed request, with what to do about it. Returns STATUS_FAILED. */
 int session_complain(const struct session *session, const struct err *err);
 
+/* The same for a request of this job: if there is none, also which one may be meant. */
+int session_complain_of_job(struct session *session, const char *name, const struct err *err);
+
 /* On standard error, if no operator seems to run: what is shown is from then. */
 void complain_of_silence(const struct session *session, const cJSON *controllers);
 

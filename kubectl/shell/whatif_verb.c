@@ -42,7 +42,6 @@ int whatif_verb(struct session *session)
         {.request = {.method = "GET", .resource = &KUBE_IPUJOBS, .ns = session->ns}},
     };
     bool has_job = session->words->count > 0;
-    struct fetch *failed = NULL;
     int status;
 
     if (options->span && !duration_parse(options->span, &query.for_s)) {
@@ -52,13 +51,15 @@ int whatif_verb(struct session *session)
     if (has_job)
         fetches[1].request.name = session->words->items[0];
     session_fetch(session, fetches, has_job ? 2 : 1);
-    if (has_job && !fetches[1].body)
-        failed = &fetches[1];
-    else if (!fetches[0].body || !session_fetch_rest(session, &fetches[0], &fetches[0].err))
-        failed = &fetches[0];
-    query.controllers = json_at(fetches[0].body, "items");
     query.job = fetches[1].body;
-    status = failed ? session_complain(session, &failed->err) : answer(session, &query);
+    if (has_job && !query.job) {
+        status = session_complain_of_job(session, session->words->items[0], &fetches[1].err);
+    } else if (!fetches[0].body || !session_fetch_rest(session, &fetches[0], &fetches[0].err)) {
+        status = session_complain(session, &fetches[0].err);
+    } else {
+        query.controllers = json_at(fetches[0].body, "items");
+        status = answer(session, &query);
+    }
     for (size_t i = 0; i < COUNT_OF(fetches); i++)
         cJSON_Delete(fetches[i].body);
     return status;

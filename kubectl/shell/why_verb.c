@@ -70,7 +70,7 @@ static int explain(struct session *session, struct fetch *job, struct fetch *pod
     struct err err = {0};
 
     if (!job->body)
-        return session_complain(session, &job->err);
+        return session_complain_of_job(session, job->request.name, &job->err);
     if (pods->body && !session_fetch_rest(session, pods, &err))
         strv_pushf(&unread, "some pods: %s", err.msg);
     note_unread(pods, &unread);

@@ -205,7 +205,7 @@ def test_nobody_answers(ipu, tmp_path):
     assert done.returncode == 1 and "cannot reach the API server http://127.0.0.1:1 of context t of" in done.stderr
 
 
-@pytest.mark.parametrize("words", [("why",), ("why", "a", "b"), ("queue", "a"), ("logs", "a", "--since", "soon"), ("nonsense",),
+@pytest.mark.parametrize("words", [("why",), ("why", "a", "b"), ("queue", "a"), ("logs", "a", "--since", "soon"), ("logs", "a", "--since", "5"), ("nonsense",),
                                    ("why", "a", "-o", "yaml"), ("why", "a", "--nonsense")])
 def test_wrong_usage_is_status_2_without_a_request(server, ipu, words):
     done = ipu(server.kubeconfig, *words)
@@ -297,6 +297,28 @@ def test_an_operator_that_does_not_run_is_said(server, ipu, words):
         server.always(make)
         done = ipu(server.kubeconfig, *words.split())
         assert done.returncode == 0 and "No operator" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("words", ["why dgits", "eta dgits", "whatif dgits", "logs dgits", "suspend dgits", "release dgits"])
+def test_a_job_that_does_not_exist_names_the_one_that_may_be_meant(server, ipu, words):
+    pod = {"metadata": {"name": "digits-worker-2", "labels": {"graphcore.ai/job-name": "digits"}}}
+
+    def answer(exchange):
+        if exchange.path.endswith("/ipujobs"):
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": [JOB]})
+        elif exchange.path.endswith("/pods/digits-worker-2"):
+            exchange.reply(200, pod)
+        elif exchange.path.endswith(("/pods", "/events", "/vipucontrollers")):
+            exchange.reply(200, {"kind": "List", "metadata": {}, "items": []})
+        else:
+            exchange.status(404, "NotFound", f'ipujobs.graphcore.ai "{exchange.path.rpartition("/")[2]}" not found')
+
+    server.always(answer)
+    for name, told in (("dgits", 'ipujobs.graphcore.ai "dgits" not found in namespace default; did you mean digits?'),
+                       ("digits-worker-2", "digits-worker-2 is a pod of job digits in namespace default; name the job"),
+                       ("another", 'ipujobs.graphcore.ai "another" not found in namespace default')):
+        done = ipu(server.kubeconfig, *words.replace("dgits", name).split())
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kubectl ipu: {told}\n")
 
 
 @pytest.mark.parametrize("ahead_s", [3600, -3600])

@@ -9,8 +9,8 @@ TEST(durations_are_those_of_kubectl)
         const char *text;
         int64_t want; /* 0: invalid */
     } rows[] = {
-        {"90", 90}, {"90s", 90}, {"10m", 600}, {"1h30m", 5400}, {"2d", 172800},
-        {"", 0},    {"m", 0},    {"-1s", 0},   {"1x", 0},       {"0s", 0},
+        {"90s", 90}, {"10m", 600}, {"1h30m", 5400}, {"2d", 172800}, {"90", 0}, {"1h30", 0},
+        {"", 0},     {"m", 0},     {"-1s", 0},      {"1x", 0},      {"0s", 0},
     };
 
     CHECK_ROWS (row, rows) {
@@ -76,6 +76,10 @@ TEST(words_of_a_verb_are_counted)
         {"whatif", "", NULL},
         {"whatif", "a", NULL},
         {"whatif", "a b", "unexpected argument \"b\"; see kubectl ipu whatif --help"},
+        {"why", "ij a", NULL},
+        {"why", "ipujobs a b", "unexpected argument \"b\"; see kubectl ipu why --help"},
+        {"why", "ij", NULL},
+        {"queue", "ij", "unexpected argument \"ij\"; see kubectl ipu queue --help"},
         {"queue", "a", "unexpected argument \"a\"; see kubectl ipu queue --help"},
         {"suspend", "a b c", NULL},
         {"release", "a p-1 p-2", NULL},
@@ -123,6 +127,18 @@ TEST(a_job_is_named_as_kubectl_does)
         CHECK_STR_EQ(words.items[0], row->name ? row->name : row->word);
         CHECK_STR_EQ(problems.count ? problems.items[0] : NULL, row->name ? NULL : problem);
     }
+}
+
+TEST(a_kind_may_precede_names_as_for_kubectl)
+{
+    AUTO(strv) struct strv words = {0}, problems = {0};
+
+    strv_split("ipujob a ij", ' ', &words);
+    verb_read_words(verb_find("suspend"), &words, &problems);
+    CHECK_INT_EQ(words.count, 2);
+    CHECK_STR_EQ(words.items[0], "a");
+    CHECK_STR_EQ(words.items[1], "ij");
+    CHECK_INT_EQ(problems.count, 0);
 }
 
 TEST(partitions_of_a_job_are_as_they_were_typed)
