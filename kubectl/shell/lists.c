@@ -7,6 +7,7 @@
 #include "kubectl/core/jobs.h"
 #include "kubectl/core/operator_sign.h"
 #include "kubectl/shell/objects.h"
+#include "kubectl/shell/silence.h"
 
 /* Changes that come together are shown together. */
 enum { SETTLE_MS = 200 };
@@ -18,7 +19,8 @@ struct listing {
     void (*say_nothing)(const cJSON *jobs, const char *ns, struct str *out); /* instead of an empty table */
     const char *ns;                                                          /* NULL: all */
     cJSON *controllers; /* NULL: they may not be listed */
-    struct watch *watch;
+    struct watch *watch, *controllers_watch;
+    struct silence silence;
     struct loop_timer timer;
     struct strv shown; /* rows of the last table that was printed into a pipe */
     bool has_failed;
@@ -110,25 +112,35 @@ static void append_changes(struct listing *listing, const struct str *table, str
     rows = (struct strv){0};
 }
 
-static void redraw(struct loop_timer *timer)
+static void draw(void *ctx)
 {
-    struct listing *listing = CONTAINER_OF(timer, struct listing, timer);
+    struct listing *listing = ctx;
     AUTO(json) cJSON *jobs = objects_of(listing->watch);
     AUTO(json) cJSON *report = listing->report(jobs);
     AUTO(str) struct str table = {0};
     AUTO(str) struct str out = {0};
 
+    silence_put(&listing->silence, report);
     add_report(listing, report, listing->session->options->no_headers, &table);
     if (listing->session->is_terminal && table.len == 0)
         listing->say_nothing(jobs, listing->ns, &table);
-    if (listing->session->is_terminal)
-        str_addf(&out, "\x1b[H\x1b[J%s", str_text(&table));
-    else
+    if (listing->session->is_terminal) {
+        str_adds(&out, "\x1b[H\x1b[J");
+        if (listing->session->options->output != OUTPUT_JSON)
+            silence_add(&listing->silence, &out);
+        str_adds(&out, str_text(&table));
+    } else {
         append_changes(listing, &table, &out);
+    }
     if (!print_out(str_text(&out), out.len)) {
         listing->has_failed = true;
         loop_stop(listing->session->loop);
     }
+}
+
+static void redraw(struct loop_timer *timer)
+{
+    draw(CONTAINER_OF(timer, struct listing, timer));
 }
 
 static void on_full(void *ctx, const struct err *err)
@@ -160,8 +172,43 @@ static void on_synced(void *ctx)
     settle(ctx);
 }
 
+static void on_controllers_synced(void *ctx)
+{
+    struct listing *listing = ctx;
+
+    silence_look_soon(&listing->silence);
+}
+
+static void on_controller(void *ctx, const struct store_change *change)
+{
+    struct listing *listing = ctx;
+
+    (void)change;
+    if (listing->controllers_watch && watch_is_synced(listing->controllers_watch))
+        silence_look_soon(&listing->silence);
+}
+
+static void on_look(void *ctx)
+{
+    struct listing *listing = ctx;
+
+    if (watch_is_synced(listing->watch))
+        draw(listing);
+}
+
 static int print_changes(struct listing *listing)
 {
+    if (listing->controllers)
+        listing->controllers_watch =
+            objects_watch(listing->session, &(struct watch_options){.resource = &KUBE_VIPU_CONTROLLERS,
+                                                                    .on_change = on_controller,
+                                                                    .on_synced = on_controllers_synced,
+                                                                    .on_full = on_full,
+                                                                    .ctx = listing});
+    listing->silence = (struct silence){.session = listing->session,
+                                        .controllers = listing->controllers_watch,
+                                        .on_look = on_look,
+                                        .ctx = listing};
     listing->watch = objects_watch(listing->session, &(struct watch_options){.resource = &KUBE_IPUJOBS,
                                                                              .ns = listing->ns,
                                                                              .on_change = on_change,
@@ -170,7 +217,9 @@ static int print_changes(struct listing *listing)
                                                                              .ctx = listing});
     loop_run(listing->session->loop);
     loop_timer_stop(&listing->timer);
+    silence_release(&listing->silence);
     watch_free(listing->watch);
+    watch_free(listing->controllers_watch);
     strv_release(&listing->shown);
     return listing->has_failed ? STATUS_FAILED : STATUS_OK;
 }
@@ -187,7 +236,8 @@ static int list(struct listing *listing)
         session, &(struct kube_request){.method = "GET", .resource = &KUBE_VIPU_CONTROLLERS, .query = query},
         &unread);
 
-    complain_of_silence(session, json_at(listing->controllers, "items"));
+    if (!session->options->watch)
+        complain_of_silence(session, json_at(listing->controllers, "items"));
     listing->ns = namespace_to_list(session, &jobs);
     if (jobs.err.kind != ERR_NONE)
         status = session_complain(session, &jobs.err);

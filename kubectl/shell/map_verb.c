@@ -4,6 +4,7 @@
 #include "base/core/mem.h"
 #include "kubectl/core/map.h"
 #include "kubectl/shell/objects.h"
+#include "kubectl/shell/silence.h"
 
 /* Changes that come together are shown together. */
 enum { SETTLE_MS = 200 };
@@ -11,6 +12,7 @@ enum { SETTLE_MS = 200 };
 struct map {
     struct session *session;
     struct watch *controllers, *jobs; /* with --watch; jobs NULL: they may not be listed */
+    struct silence silence;
     struct loop_timer timer;
     char *shown; /* last */
     int status;
@@ -45,14 +47,16 @@ static int print_once(struct session *session, const cJSON *controllers, const c
 
 /* ---- with every change ---- */
 
-static void redraw(struct loop_timer *timer)
+static void draw_changes(void *ctx)
 {
-    struct map *map = CONTAINER_OF(timer, struct map, timer);
+    struct map *map = ctx;
     AUTO(json) cJSON *controllers = objects_of(map->controllers);
     AUTO(json) cJSON *jobs = map->jobs ? objects_of(map->jobs) : NULL;
     AUTO(str) struct str text = {0};
     AUTO(str) struct str out = {0};
 
+    if (map->session->is_terminal && map->session->options->output != OUTPUT_JSON)
+        silence_add(&map->silence, &text);
     (void)add_map(map->session, controllers, jobs, &text);
     if (str_eq(str_text(&text), map->shown))
         return;
@@ -64,12 +68,19 @@ static void redraw(struct loop_timer *timer)
     }
 }
 
+static void redraw(struct loop_timer *timer)
+{
+    draw_changes(CONTAINER_OF(timer, struct map, timer));
+}
+
 static void on_synced(void *ctx)
 {
     struct map *map = ctx;
 
-    if (watch_is_synced(map->controllers) && (!map->jobs || watch_is_synced(map->jobs)) &&
-        !loop_timer_is_running(&map->timer))
+    if (!watch_is_synced(map->controllers) || (map->jobs && !watch_is_synced(map->jobs)))
+        return;
+    silence_look_soon(&map->silence);
+    if (!loop_timer_is_running(&map->timer))
         loop_timer_start(map->session->loop, &map->timer, SETTLE_MS, redraw);
 }
 
@@ -100,9 +111,12 @@ static int print_changes(struct session *session, bool has_jobs)
     map.controllers = objects_watch(session, &options);
     options.resource = &KUBE_IPUJOBS;
     options.ns = session->options->ns;
+    map.silence = (struct silence){
+        .session = session, .controllers = map.controllers, .on_look = draw_changes, .ctx = &map};
     map.jobs = has_jobs ? objects_watch(session, &options) : NULL;
     loop_run(session->loop);
     loop_timer_stop(&map.timer);
+    silence_release(&map.silence);
     watch_free(map.controllers);
     watch_free(map.jobs);
     mem_free(map.shown);
@@ -116,7 +130,8 @@ static int draw(struct session *session, struct fetch *controllers, struct fetch
 
     if (!controllers->body || !session_fetch_rest(session, controllers, &controllers->err))
         return session_complain(session, &controllers->err);
-    complain_of_silence(session, json_at(controllers->body, "items"));
+    if (!session->options->watch)
+        complain_of_silence(session, json_at(controllers->body, "items"));
     if (jobs->body && !session_fetch_rest(session, jobs, &err))
         complain("statuses of some jobs are left out: %s", err.msg);
     if (session->options->watch)

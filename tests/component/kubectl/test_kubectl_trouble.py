@@ -11,6 +11,7 @@ import termios
 import time
 
 import pytest
+from test_kubectl_ui import Api
 
 JOB = {"kind": "IPUJob", "metadata": {"namespace": "default", "name": "digits", "creationTimestamp": "2026-01-01T00:00:00Z"},
        "spec": {}, "status": {"observedGeneration": 1, "launcherStatus": "Running", "reason": "Running"}}
@@ -297,6 +298,52 @@ def test_an_operator_that_does_not_run_is_said(server, ipu, words):
         server.always(make)
         done = ipu(server.kubeconfig, *words.split())
         assert done.returncode == 0 and "No operator" not in done.stdout + done.stderr
+
+
+def controller(seconds_ago):
+    return {"kind": "VIPUController", "metadata": {"name": "pod4", "uid": "pod4", "resourceVersion": str(10_000 - seconds_ago)},
+            "status": {"lastAnswerTime": at(seconds_ago), "conditions": [{"type": "Reachable", "status": "True"}]}}
+
+
+@pytest.mark.parametrize("verb", ["queue", "map"])
+def test_an_operator_that_ends_and_comes_back_is_said_while_changes_are_shown(server, program, verb):
+    """Nothing comes from one that has ended: its last sign becomes three minutes old."""
+    api = Api(server)
+    api.items["vipucontrollers"] = [controller(172)]
+    with subprocess.Popen([program, verb, "-w"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          env={"PATH": os.environ["PATH"], "KUBECONFIG": server.kubeconfig}) as watching:
+        assert watching.stderr.readline().startswith("kubectl ipu: No operator is running: its last sign is 3m")
+        api.change("vipucontrollers", "MODIFIED", controller(0))
+        assert watching.stderr.readline() == "kubectl ipu: an operator is running again\n"
+        watching.kill()
+    api.close()
+
+
+@pytest.mark.parametrize("verb", ["queue", "map"])
+def test_a_terminal_shows_that_no_operator_runs_as_long_as_none_does(server, program, verb):
+    api = Api(server)
+    api.items["vipucontrollers"] = [controller(14 * 60 + 30)]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+    watching = subprocess.Popen([program, verb, "-w"], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL,
+                                env={"PATH": os.environ["PATH"], "KUBECONFIG": server.kubeconfig, "NO_COLOR": ""})
+    os.close(theirs)
+    printed = ""
+
+    def screen():
+        nonlocal printed
+        printed += os.read(ours, 65536).decode()
+        return printed.rsplit("\x1b[H\x1b[J", 1)[-1]
+
+    while not re.match(r"No operator is running: its last sign is 14m(\d+s)? old; ask an admin\r\n.", screen(), re.S):
+        pass
+    api.change("vipucontrollers", "MODIFIED", controller(0))
+    while "No operator" in screen():
+        pass
+    watching.kill()
+    watching.wait()
+    os.close(ours)
+    api.close()
 
 
 @pytest.mark.parametrize("words", ["why dgits", "eta dgits", "whatif dgits", "logs dgits", "suspend dgits", "release dgits"])
