@@ -77,8 +77,8 @@ def test_every_query_asks_for_what_there_is(programs):
 def test_rates_are_of_counters_alone(programs):
     counted = {name + suffix for name, kind, _, _ in metrics() for suffix in SUFFIXES[kind] if kind in ("counter", "histogram")}
     for query in queries(programs):
-        assert set(re.findall(r"rate\((\w+)", query)) <= counted, query
-        assert not set(re.findall(r"(?<!rate\()\b(\w+_(?:total|bucket))\b", query)), f"a bare counter: {query}"
+        assert set(re.findall(r"(?:rate|increase)\((\w+)", query)) <= counted, query
+        assert not set(re.findall(r"(?<!rate\()(?<!increase\()\b(\w+_(?:total|bucket))\b", query)), f"a bare counter: {query}"
 
 
 def test_names_follow_the_conventions():
