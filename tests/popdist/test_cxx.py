@@ -36,6 +36,26 @@ def test_all_operations_under_mpirun(compiled, instances):
     assert runs.mpirun(instances, [program]) == "good\n" * instances
 
 
+@pytest.mark.parametrize("header,call", [
+    ("backend.hpp", "popdist::run(engine, 7)"),
+    ("popdist_poplar.hpp", "popdist::run(engine, 7 + popdist::getDeviceId(1))"),
+])  # fmt: skip
+def test_one_header_is_enough_where_public_code_includes_only_one(compiled, tmp_path, header, call):
+    """On record: run is declared by popdist/backend.hpp alone (graphcore/tensorflow, poplar_executor.cc; graphcore/poptorch,
+    lower_to_poplar/PoplarExecutor.cpp); popdist/popdist_poplar.hpp declares everything (PaddlePaddle/Paddle,
+    paddle/fluid/platform/device/ipu/ipu_executor.cc)."""
+    source = tmp_path / f"{header}.cpp"
+    source.write_text(
+        f"#include <popdist/{header}>\n#include <cstdio>\n"
+        'struct Engine { void run(unsigned program, const std::string &) { std::printf("ran %u\\n", program); } };\n'
+        f"int main() {{ Engine engine; {call}; }}\n"
+    )
+    program = compiled(source, "g++", "-std=c++11")
+    done = subprocess.run([program], env=runs.clean_environment(), capture_output=True, text=True, check=False,
+                          timeout=runs.DEADLINE_S)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "ran 7\n"), done.stderr
+
+
 def test_cmake_finds_the_package(installed, tmp_path):
     """On record: the library is libpopdist.so, the CMake package and target are popdist."""
     (tmp_path / "main.c").write_text(

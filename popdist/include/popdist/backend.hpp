@@ -1,8 +1,10 @@
-/* The backend that connects the instances: register, initialise, finalise, in this order. */
+/* The backend that connects the instances: register, initialise, finalise, in this order. And how an instance
+ * runs a Poplar engine together with the others. */
 #ifndef POPDIST_BACKEND_HPP
 #define POPDIST_BACKEND_HPP
 
 #include <cstdint>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,6 +56,20 @@ inline void registerCommunicator(const std::set<uint32_t> &participants,
 
     detail::check(popdist_register_communicator, static_cast<const uint32_t *>(list.data()), list.size(),
                   communicator_id.c_str());
+}
+
+/* How long run() waits for instances that are still busy on their host: with loading, validating, saving. */
+constexpr long long runTimeoutMs = 3600 * 1000;
+
+/* Runs the engine's program on all instances at the same time: none waits on the device for one that is still
+ * busy on its host. POPDIST_RUN_DISABLE_SYNC=1 leaves the waiting out. */
+template <typename Engine> void run(Engine &engine, unsigned program, const std::string &debugName = "")
+{
+    const char *disabled = std::getenv("POPDIST_RUN_DISABLE_SYNC");
+
+    if (isBackendInitialized() && !(disabled && std::string(disabled) == "1"))
+        detail::check(popdist_synchronize_for, "popdist.run", static_cast<int64_t>(runTimeoutMs));
+    engine.run(program, debugName);
 }
 
 } // namespace popdist

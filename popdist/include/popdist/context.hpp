@@ -1,8 +1,7 @@
-/* Who this instance is among all, and how it runs a Poplar engine together with them. */
+/* Who this instance is among all. */
 #ifndef POPDIST_CONTEXT_HPP
 #define POPDIST_CONTEXT_HPP
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -112,20 +111,6 @@ inline void setEngineOptions(poplar::OptionFlags &options)
         options.set("autoReport.directory", directory);
     if (enable_all)
         options.set("autoReport.all", "true");
-}
-
-/* How long run() waits for instances that are still busy on their host: with loading, validating, saving. */
-constexpr long long runTimeoutMs = 3600 * 1000;
-
-/* Runs the engine's program on all instances at the same time: none waits on the device for one that is still
- * busy on its host. POPDIST_RUN_DISABLE_SYNC=1 leaves the waiting out. */
-template <typename Engine> void run(Engine &engine, unsigned program, const std::string &debugName = "")
-{
-    const char *disabled = std::getenv("POPDIST_RUN_DISABLE_SYNC");
-
-    if (isBackendInitialized() && !(disabled && std::string(disabled) == "1"))
-        detail::check(popdist_synchronize_for, "popdist.run", static_cast<int64_t>(runTimeoutMs));
-    engine.run(program, debugName);
 }
 
 } // namespace popdist
