@@ -128,6 +128,17 @@ static void split_all(const struct strv *texts, const char *name, uint32_t insta
     }
 }
 
+/* Of the names that scripts give their variables. */
+static const char variable_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+/* NAME=VALUE, as a shell has it before a command. */
+static bool is_assignment(const char *word)
+{
+    size_t name = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return name > 0 && !isdigit((unsigned char)word[0]) && word[name] == '=';
+}
+
 /* mpirun would take the next option for the value, and a value for the program. */
 static bool has_value(const struct strv *words, size_t at)
 {
@@ -137,25 +148,71 @@ static bool has_value(const struct strv *words, size_t at)
     return value[0] && (value[0] != '-' || is_negative);
 }
 
+/* Of an option that the table has not, how many words behind it are its values is not known. */
+#define UNKNOWN_COUNT SIZE_MAX
+
 static size_t count_values(const char *word)
 {
-    if (strcmp(word, "-x") == 0)
-        return 1;
-    return strcmp(word + strspn(word, "-"), "mca") == 0 || strcmp(word + strspn(word, "-"), "gmca") == 0 ? 2
-                                                                                                         : 0;
+    static const struct {
+        const char *name;
+        size_t values;
+    } rows[] = {
+        {"x", 1}, {"mca", 2}, {"gmca", 2}, {"tag-output", 0}, {"oversubscribe", 0}, {"allow-run-as-root", 0},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (strcmp(word + strspn(word, "-"), rows[i].name) == 0)
+            return rows[i].values;
+    return UNKNOWN_COUNT;
+}
+
+static bool is_option(const struct strv *words, size_t at)
+{
+    return at < words->count && words->items[at][0] == '-';
+}
+
+/* Returns the first word behind the option and its values. */
+static size_t check_mpi_option(const struct strv *words, size_t at, struct strv *problems)
+{
+    size_t values = count_values(words->items[at]), end = at + 1;
+
+    if (values == UNKNOWN_COUNT) {
+        while (end < words->count && !is_option(words, end))
+            end++;
+        return end;
+    }
+    while (end <= at + values && has_value(words, end))
+        end++;
+    if (end <= at + values)
+        strv_pushf(problems, "options for mpirun: no value behind %.80s; is a variable of your script empty?",
+                   words->items[end - 1]);
+    return end;
+}
+
+/* mpirun would run such a word in place of the program, with those behind it as its arguments. */
+static void reject_mpi_word(const char *word, struct strv *problems)
+{
+    const char *remedy = "";
+
+    if (is_assignment(word) || !word[strspn(word, variable_letters)])
+        remedy = "; put -x before it";
+    else if (*word == '\\' || !word[strspn(word, " \t\r\n")])
+        remedy = "; remove the backslash, or the space behind it";
+    strv_pushf(problems, "options for mpirun: \"%.80s\" is not an option%s", word, remedy);
 }
 
 static void check_mpi_values(const struct strv *words, struct strv *problems)
 {
-    for (size_t i = 0; i < words->count; i++)
-        for (size_t value = 1; value <= count_values(words->items[i]); value++) {
-            if (has_value(words, i + value))
-                continue;
-            strv_pushf(problems,
-                       "options for mpirun: no value behind %.80s; is a variable of your script empty?",
-                       words->items[i + value - 1]);
-            break;
+    for (size_t i = 0; i < words->count;) {
+        if (is_option(words, i)) {
+            i = check_mpi_option(words, i, problems);
+            continue;
         }
+        if (words->items[i][0] && strcmp(words->items[i], ":") != 0)
+            reject_mpi_word(words->items[i], problems);
+        while (i < words->count && !is_option(words, i))
+            i++;
+    }
 }
 
 /* It would start another program, unknown to poprun. */
@@ -182,14 +239,6 @@ static void check_mpi_args(const struct poprun_options *options, const char *(*e
     split_all(&options->mpi_global_args, "mpi-global-args", 0, &words, problems);
     check_mpi_words(&words, problems);
     check_mpi_values(&words, problems);
-}
-
-/* NAME=VALUE, as a shell has it before a command. */
-static bool is_assignment(const char *word)
-{
-    size_t name = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-
-    return name > 0 && !isdigit((unsigned char)word[0]) && word[name] == '=';
 }
 
 static void check_program(const struct strv *program, struct strv *problems)
@@ -223,9 +272,7 @@ void poprun_options_check(const struct poprun_options *options, const struct str
 /* "DIR" in place of "$DIR". */
 static bool names_variable(const char *value, const char *(*env)(const char *))
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-
-    return *value && !value[strspn(value, letters)] && env(value) && *env(value);
+    return *value && !value[strspn(value, variable_letters)] && env(value) && *env(value);
 }
 
 void poprun_options_hint(const struct poprun_options *options, const char *(*env)(const char *),

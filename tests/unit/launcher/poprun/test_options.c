@@ -134,6 +134,18 @@ static const struct {
     {"mpi-global-args=\"--mca oob_tcp_if_include 10.5.0.0/16 --mca btl_tcp_if_include\"",
      "options for mpirun: no value behind btl_tcp_if_include; is a variable of your script empty?"},
     {"mpi-local-args=\"-x --tag-output\"", "options for mpirun: no value behind -x; is a variable"},
+    {"mpi-local-args=\"POPLAR_LOG_LEVEL=WARN\"",
+     "options for mpirun: \"POPLAR_LOG_LEVEL=WARN\" is not an option; put -x before it"},
+    {"mpi-local-args=\"-x A=1 B=2\"", "options for mpirun: \"B=2\" is not an option; put -x before it"},
+    {"mpi-local-args=\"-x PATH LD_LIBRARY_PATH\"",
+     "options for mpirun: \"LD_LIBRARY_PATH\" is not an option; put -x before it"},
+    {"mpi-global-args=\"--mca a b c --bind-to socket\"", "options for mpirun: \"c\" is not an option"},
+    /* graphcore/examples, applications/pytorch/bert/README_Benchmarks.md */
+    {"mpi-global-args=\"--allow-run-as-root \\\\git add --mca btl_tcp_if_include 10.5.0.0/16\"",
+     "options for mpirun: \"\\git\" is not an option; remove the backslash, or the space behind it"},
+    /* graphcore/examples, applications/tensorflow/cnns/training/README.md: a space behind the backslash */
+    {"mpi-global-args=\"--mca oob_tcp_if_include 10.10.0.0/16 \\\\ \\n --tag-output\"",
+     "options for mpirun: \" \" is not an option; remove the backslash, or the space behind it"},
     {"mpi-local-args=\"-x A : -np 1 b\"", "options for mpirun must not contain a lone colon"},
     {"instance-mpi-local-args=\"-x A=1\"", "expected an instance from 0 to 0 and a colon, got \"-x A=1\""},
     {"instance-mpi-local-args=\"1:-x A=1\"",
