@@ -204,13 +204,19 @@ static void read_lingering(struct pod *pod, const cJSON *spec, const cJSON *stat
 
 /* The kubelet ends a container whose probe fails as it ends any other; only its events tell the difference.
  */
-static bool has_liveness_probe(const cJSON *spec, const char *name)
+static const char *killing_probe_of(const cJSON *spec, const char *name)
 {
     JSON_EACH (container, json_at(spec, "containers")) {
+        const cJSON *liveness = json_at(container, "livenessProbe");
+        const cJSON *startup = json_at(container, "startupProbe");
+
         if (str_eq(json_str(container, "name", NULL), name))
-            return json_at(container, "livenessProbe") != NULL;
+            return liveness && startup ? "liveness or startup"
+                   : liveness          ? "liveness"
+                   : startup           ? "startup"
+                                       : NULL;
     }
-    return false;
+    return NULL;
 }
 
 static const cJSON *find_condition(const cJSON *status, const char *type)
@@ -326,7 +332,8 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
     if (is_of_stop && pod->phase == POD_FAILED && pod->main_done && !pod->failed_container)
         pod->phase = POD_SUCCEEDED;
     read_lingering(pod, spec, containers);
-    pod->has_liveness_probe = pod->failed_container && has_liveness_probe(spec, pod->failed_container);
+    if (pod->failed_container)
+        pod->killing_probe = killing_probe_of(spec, pod->failed_container);
     if (pod->oom_killed && !pod->reason)
         mem_set_str(&pod->reason, "OOMKilled");
     if (is_garbage(status) && !pod->main_done)

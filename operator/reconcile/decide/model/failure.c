@@ -194,7 +194,7 @@ static bool may_be_of_probe(const struct pod *pod)
 {
     int signal = pod_exit_signal(pod);
 
-    return pod->has_liveness_probe && (signal == SIGTERM || signal == SIGKILL);
+    return pod->killing_probe && (signal == SIGTERM || signal == SIGKILL);
 }
 
 static char *container_sentence(const struct pod *pod)
@@ -207,8 +207,10 @@ static char *container_sentence(const struct pod *pod)
         return rank_sentence(pod, &rank);
     if (log_tail_missing_program(pod->message, &missing))
         return missing_program_sentence(&missing, pod->failed_container, pod->name, pod->exit_code);
-    return mem_printf("Container %s of pod %s %s%s", pod->failed_container, pod->name, how,
-                      may_be_of_probe(pod) ? ", as when its liveness probe fails" : "");
+    if (may_be_of_probe(pod))
+        return mem_printf("Container %s of pod %s %s, as when its %s probe fails", pod->failed_container,
+                          pod->name, how, pod->killing_probe);
+    return mem_printf("Container %s of pod %s %s", pod->failed_container, pod->name, how);
 }
 
 char *failure_sentence(const struct failure *failure)

@@ -146,21 +146,25 @@ TEST(a_pod_that_runs_and_is_not_ready_says_why)
     }
 }
 
-TEST(of_a_failed_container_it_is_known_whether_it_has_a_liveness_probe)
+TEST(of_a_failed_container_the_probes_are_known_that_may_have_ended_it)
 {
     static const struct {
-        const char *probe;
-        bool has_probe;
-    } rows[] = {{"livenessProbe", true}, {"startupProbe", false}};
+        const char *probes, *killing;
+    } rows[] = {
+        {"\"livenessProbe\":{}", "liveness"},
+        {"\"startupProbe\":{}", "startup"},
+        {"\"startupProbe\":{},\"livenessProbe\":{}", "liveness or startup"},
+        {"\"readinessProbe\":{}", NULL},
+    };
 
     CHECK_ROWS (row, rows) {
         AUTO(mem)
-        char *text = mem_printf("{" METADATA "},\"spec\":{\"containers\":[{\"name\":\"main\",\"%s\":{}}]},"
+        char *text = mem_printf("{" METADATA "},\"spec\":{\"containers\":[{\"name\":\"main\",%s}]},"
                                 "\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[%s]}}",
-                                row->probe, STATE("main", ENDED("143", "00:02")));
+                                row->probes, STATE("main", ENDED("143", "00:02")));
         AUTO(pod) struct pod *pod = parse(text);
 
-        CHECK_INT_EQ(pod->has_liveness_probe, row->has_probe);
+        CHECK_STR_EQ(pod->killing_probe, row->killing);
     }
 }
 

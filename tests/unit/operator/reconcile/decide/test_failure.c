@@ -129,14 +129,13 @@ TEST(a_signal_to_a_container_with_a_probe_may_be_its_kubelets)
 {
     static const struct {
         int code;
-        bool has_probe;
-        const char *sentence;
+        const char *probe, *sentence;
     } rows[] = {
-        {143, true, "was killed by SIGTERM (exit code 143), as when its liveness probe fails"},
-        {137, true, "was killed by SIGKILL (exit code 137), as when its liveness probe fails"},
-        {143, false, "was killed by SIGTERM (exit code 143)"},
-        {139, true, "was killed by SIGSEGV (exit code 139)"},
-        {1, true, "exited with code 1"},
+        {143, "liveness", "was killed by SIGTERM (exit code 143), as when its liveness probe fails"},
+        {137, "startup", "was killed by SIGKILL (exit code 137), as when its startup probe fails"},
+        {143, NULL, "was killed by SIGTERM (exit code 143)"},
+        {139, "liveness", "was killed by SIGSEGV (exit code 139)"},
+        {1, "liveness", "exited with code 1"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -144,7 +143,7 @@ TEST(a_signal_to_a_container_with_a_probe_may_be_its_kubelets)
         struct pod pod = broken_pod(row->code);
         struct failure failure = failure_of_pod(&pod);
 
-        pod.has_liveness_probe = row->has_probe;
+        pod.killing_probe = row->probe;
         check_sentence(&failure, sentence);
     }
 }
