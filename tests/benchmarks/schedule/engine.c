@@ -1,4 +1,5 @@
 /* The operator's own engine as a policy of the simulation: one controller that honours places. */
+#include <string.h>
 #include <time.h>
 
 #include "schedule/run_times.h"
@@ -132,10 +133,13 @@ static bool decide(struct simulation *s, size_t waiting)
         samples_add(&s->decision_us, clock_us() - begin_us);
     for (size_t i = 0; i < plan->start_count; i++)
         simulation_start(s, s->waiting[plan->starts[i].claim], plan->starts[i].block);
-    for (size_t i = 0; i < s->waiting_count; i++)
+    for (size_t i = 0; i < waiting; i++)
         if (s->outcome[s->waiting[i]].start_s == NEVER)
             s->waiting[kept++] = s->waiting[i];
-    s->waiting_count = kept;
+    if (kept < waiting) {
+        memmove(&s->waiting[kept], &s->waiting[waiting], (s->waiting_count - waiting) * sizeof(*s->waiting));
+        s->waiting_count -= waiting - kept;
+    }
     keep_reservations(s, plan);
     s->wake_s = plan->next_wake_s;
     have_started = plan->start_count == waiting;

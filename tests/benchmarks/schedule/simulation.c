@@ -7,6 +7,8 @@
 
 #define WARM_UP_PERCENT 10
 #define PROGRESS_S 10
+/* As in a look of the operator: those behind are told no start. */
+#define TOLD_WAITING_MAX 1000
 #define ASKED_PER_FAIR                                                                                       \
     5 /* a fair start takes a simulation of its own: it is asked for one in so many of the others */
 
@@ -35,6 +37,9 @@ void simulation_init(struct simulation *s, const struct workload *work, enum pol
                              .free_ipus = work->domains * DOMAIN_IPUS,
                              .measured_from_s = work->jobs[work->count * WARM_UP_PERCENT / 100].submit_s,
                              .measured_until_s = work->jobs[work->count - 1].submit_s};
+    s->smallest = UINT32_MAX;
+    for (size_t i = 0; i < work->count; i++)
+        s->smallest = work->jobs[i].size < s->smallest ? work->jobs[i].size : s->smallest;
     memset(s->free, 0xff, work->domains * sizeof(*s->free));
     for (size_t i = 0; i < work->count; i++)
         s->outcome[i] = (struct outcome){.start_s = NEVER, .promise_s = NEVER, .fair_s = NEVER};
@@ -186,7 +191,7 @@ static uint32_t smallest_waiting(const struct simulation *s)
 {
     uint32_t smallest = UINT32_MAX;
 
-    for (size_t i = 0; i < s->waiting_count && smallest > 1; i++)
+    for (size_t i = 0; i < s->waiting_count && smallest > s->smallest; i++)
         if (s->work->jobs[s->waiting[i]].size < smallest)
             smallest = s->work->jobs[s->waiting[i]].size;
     return smallest;
@@ -252,7 +257,7 @@ static void note_late_starts(struct simulation *s, int64_t next_s)
 
 static void simulation_run_until_started(struct simulation *s, uint32_t job);
 
-/* The start that it would have if nobody came after it. */
+/* The start that it would have if nobody came after it. In strict order that is the one that it has. */
 static int64_t fair_start_s(const struct simulation *s, uint32_t job)
 {
     struct simulation alone = *s;
@@ -275,10 +280,10 @@ static int64_t fair_start_s(const struct simulation *s, uint32_t job)
 static void ask(struct simulation *s, uint32_t job)
 {
     if (s->outcome[job].start_s != NEVER || job % s->sample_every || s->policy == EASY ||
-        s->work->jobs[job].submit_s < s->measured_from_s)
+        s->work->jobs[job].submit_s < s->measured_from_s || s->waiting_count > TOLD_WAITING_MAX)
         return;
     engine_tell(s, job);
-    if (job % (s->sample_every * ASKED_PER_FAIR) == 0)
+    if (s->policy != STRICT && job % (s->sample_every * ASKED_PER_FAIR) == 0)
         s->outcome[job].fair_s = fair_start_s(s, job);
 }
 

@@ -43,6 +43,7 @@ struct simulation {
     uint64_t *free;               /* per domain: its free IPUs */
     uint32_t free_ipus;
     uint64_t waiting_ipus;
+    uint32_t smallest;                     /* IPUs of a job */
     struct forecast_reservation *reserved; /* of the latest decision */
     size_t reserved_count;
     struct run_times *run_times;       /* of what has ended; borrowed */
