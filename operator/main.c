@@ -115,6 +115,7 @@ static void on_started(void *ctx)
                            .priority_classes = &app->priority_classes,
                            .queue_limits = queue_limits(o),
                            .quotas = o->queue_quotas ? &o->quotas : NULL,
+                           .instance_quotas = o->queue_instance_quotas ? &o->instance_quotas : NULL,
                            .share_weights = &o->share_weights,
                            .share_half_life_s = o->share_half_life_s,
                            .queue_policy = (enum forecast_policy)o->queue_policy,

@@ -120,6 +120,10 @@ static const struct opt ROWS[] = {
     OPT_VALUE("queue-quotas", OPT_STR, AT(queue_quotas), "NAMESPACE=IPUS",
               "IPUs that the jobs of a namespace may hold at a time, comma-separated; \"*\": of each other "
               "namespace; 0: any number; default: any number"),
+    OPT_VALUE("queue-instance-quotas", OPT_STR, AT(queue_instance_quotas), "NAMESPACE=INSTANCES",
+              "Instances of the jobs of a namespace that may be in the queue for IPUs at a time, "
+              "comma-separated; those behind wait outside; \"*\": of each other namespace; 0: any number; "
+              "default: any number"),
     OPT_VALUE("queue-share-half-life-seconds", OPT_U32, AT(share_half_life_s), "SECONDS",
               "Jobs of namespaces that have used fewer IPU-seconds for their weight come first in their "
               "priority, and a half of what was used counts after so many seconds; 0: by age alone",
@@ -265,6 +269,9 @@ enum opts_result options_read(int argc, char **argv, const char *(*env)(const ch
     check(ret, problems);
     if (ret->queue_quotas)
         namespace_numbers_read(ret->queue_quotas, "--queue-quotas", &ret->quotas, problems);
+    if (ret->queue_instance_quotas)
+        namespace_numbers_read(ret->queue_instance_quotas, "--queue-instance-quotas", &ret->instance_quotas,
+                               problems);
     if (ret->queue_share_weights)
         namespace_numbers_read(ret->queue_share_weights, "--queue-share-weights", &ret->share_weights,
                                problems);
@@ -276,6 +283,7 @@ void options_release(struct options *options)
 {
     pool_config_release(&options->controllers);
     namespace_numbers_release(&options->quotas);
+    namespace_numbers_release(&options->instance_quotas);
     namespace_numbers_release(&options->share_weights);
     opts_release(&OPTIONS_SPEC, options);
 }

@@ -28,11 +28,11 @@ struct options {
     char *partition_prefix;
     char *priority_classes;
     uint32_t max_waiting_per_namespace, max_waiting; /* instances; 0: any number */
-    char *queue_quotas, *queue_share_weights;
+    char *queue_quotas, *queue_instance_quotas, *queue_share_weights;
     uint32_t share_half_life_s, guard_after_s; /* 0: off */
     struct namespace_numbers share_weights;
-    struct namespace_numbers quotas; /* as read from it */
-    int queue_policy;                /* enum forecast_policy */
+    struct namespace_numbers quotas, instance_quotas; /* as read from them */
+    int queue_policy;                                 /* enum forecast_policy */
     uint32_t reservations, close_after_s, max_slide_s;
     uint32_t hold_s;
     uint32_t requeue_s;

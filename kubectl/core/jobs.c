@@ -65,10 +65,24 @@ static void put_number(cJSON *item, const char *key, const cJSON *from, const ch
         json_put_i64(item, key, json_i64(from, path, 0));
 }
 
-static cJSON *queue_item(const cJSON *job)
+/* All controllers have the same. */
+static const cJSON *share_of(const cJSON *job, const cJSON *controllers)
+{
+    const char *ns = json_str(job, "metadata/namespace", "");
+
+    JSON_EACH (controller, controllers) {
+        JSON_EACH (share, json_at(controller, "status/shares/namespaces")) {
+            if (str_eq(json_str(share, "namespace", ""), ns))
+                return share;
+        }
+    }
+    return NULL;
+}
+
+static cJSON *queue_item(const cJSON *job, const cJSON *controllers)
 {
     const cJSON *queue = json_at(job, "status/queue"), *blockers = json_at(queue, "blockedBy");
-    const cJSON *forecast = json_at(job, "status/forecast");
+    const cJSON *forecast = json_at(job, "status/forecast"), *share = share_of(job, controllers);
     cJSON *item = json_object();
 
     put_common(item, job);
@@ -79,6 +93,8 @@ static cJSON *queue_item(const cJSON *job)
     put_number(item, "freeIpus", queue, "freeIpus");
     put_number(item, "totalIpus", queue, "totalIpus");
     put_number(item, "fittingPartitions", queue, "fittingPartitions");
+    put_number(item, "usedPercent", share, "usedPercent");
+    put_number(item, "weight", share, "weight");
     if (blockers)
         json_put_take(item, "blockedBy", json_dup(blockers));
     if (forecast)
@@ -159,7 +175,7 @@ static cJSON *report(const char *kind, cJSON **items, size_t count, int (*order)
     return made;
 }
 
-cJSON *queue_report(const cJSON *jobs)
+cJSON *queue_report(const cJSON *jobs, const cJSON *controllers)
 {
     cJSON **items = NULL;
     size_t count = 0;
@@ -168,16 +184,17 @@ cJSON *queue_report(const cJSON *jobs)
         if (!json_at(job, "status/queue"))
             continue;
         items = mem_grow(items, count + 1, sizeof(*items));
-        items[count++] = queue_item(job);
+        items[count++] = queue_item(job, controllers);
     }
     return report("QueueReport", items, count, by_position);
 }
 
-cJSON *top_report(const cJSON *jobs)
+cJSON *top_report(const cJSON *jobs, const cJSON *controllers)
 {
     cJSON **items = NULL;
     size_t count = 0;
 
+    (void)controllers;
     JSON_EACH (job, jobs) {
         if (job_held_ipus(job) == 0)
             continue;
@@ -229,6 +246,8 @@ const struct column queue_columns[] = {
     {"FREE", "freeIpus", COLUMN_TEXT, true},
     {"TOTAL", "totalIpus", COLUMN_TEXT, true},
     {"FITTING", "fittingPartitions", COLUMN_TEXT, true},
+    {"USED %", "usedPercent", COLUMN_TEXT, true},
+    {"WEIGHT", "weight", COLUMN_TEXT, true},
     {"WHY", "reason", COLUMN_TEXT, false},
     {"BLOCKED BY", "blockedBy", COLUMN_LIST, true},
     {0},

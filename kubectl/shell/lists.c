@@ -14,7 +14,7 @@ enum { SETTLE_MS = 200 };
 
 struct listing {
     struct session *session;
-    cJSON *(*report)(const cJSON *jobs);
+    cJSON *(*report)(const cJSON *jobs, const cJSON *controllers);
     const struct column *columns;
     void (*say_nothing)(const cJSON *jobs, const char *ns, struct str *out); /* instead of an empty table */
     const char *ns;                                                          /* NULL: all */
@@ -56,7 +56,8 @@ static void add_report(const struct listing *listing, const cJSON *report, bool 
 
 static int print_once(const struct listing *listing, const cJSON *jobs)
 {
-    AUTO(json) cJSON *report = listing->report(json_at(jobs, "items"));
+    AUTO(json)
+    cJSON *report = listing->report(json_at(jobs, "items"), json_at(listing->controllers, "items"));
     AUTO(str) struct str text = {0};
 
     operator_sign_put(report, json_at(listing->controllers, "items"), session_now(listing->session));
@@ -116,7 +117,7 @@ static void draw(void *ctx)
 {
     struct listing *listing = ctx;
     AUTO(json) cJSON *jobs = objects_of(listing->watch);
-    AUTO(json) cJSON *report = listing->report(jobs);
+    AUTO(json) cJSON *report = listing->report(jobs, json_at(listing->controllers, "items"));
     AUTO(str) struct str table = {0};
     AUTO(str) struct str out = {0};
 

@@ -13,6 +13,10 @@ const struct reason reasons[] = {
      "Wait, or suspend or delete one of the jobs that the message names"},
     {"IPUQuotaExceeded", REASON_WAITING, "The namespace would hold more IPUs than its quota",
      "Wait, end another job of the namespace, or ask an admin to raise queue.quotas in the chart's values"},
+    {"QueueQuotaExceeded", REASON_WAITING,
+     "The namespace has as many instances in the queue as its quota allows",
+     "Wait, delete jobs of the namespace that wait, or ask an admin to raise queue.instanceQuotas in the "
+     "chart's values"},
     {"QueueFull", REASON_WAITING, "As many instances wait for IPUs as the chart's values allow",
      "Wait, reduce spec.jobInstances of jobs that wait or delete some, or ask an admin to raise the value "
      "that "

@@ -124,7 +124,8 @@ struct forecast_namespace {
     uint32_t weight;     /* of its share; 0 counts as 1 */
     uint32_t max_ipus;   /* running at the same time; 0: no quota */
     uint32_t held_ipus;  /* that count as running, beside those of running[] */
-    uint32_t max_queued; /* instances in line, the first in turn; 0: no quota */
+    uint32_t max_queued; /* instances in line, the first in turn of those that max_ipus does not keep out;
+                            0: no quota */
 };
 
 /* A block that is kept for a claim: result of one plan and input of the next. */
@@ -209,7 +210,8 @@ enum forecast_basis {
 };
 
 struct forecast_verdict {
-    uint32_t started;    /* instances that start now */
+    uint32_t started;    /* instances that start now... */
+    uint32_t waiting;    /* ...and that wait in line */
     uint32_t controller; /* where it starts, is reserved, or is nearest to start; FORECAST_NONE: none */
     uint32_t position;   /* among those who wait for that controller, from 1; 0: does not wait in line */
     uint8_t cause;       /* enum forecast_cause */

@@ -87,11 +87,25 @@ void usage_note(struct usage *usage, const char *ns, uint32_t ipus, int64_t seco
         account->ipu_s = account->ipu_s + ipu_s < IPU_S_MAX ? account->ipu_s + ipu_s : IPU_S_MAX;
 }
 
+static uint64_t left_of(const struct usage *usage, const struct usage_account *account, int64_t now_s)
+{
+    return (uint64_t)(account->ipu_s * part_left(usage, since(usage, now_s)));
+}
+
 uint64_t usage_of(const struct usage *usage, const char *ns, int64_t now_s)
 {
     const struct usage_account *account = find(usage, str_hash(ns));
 
-    return account ? (uint64_t)(account->ipu_s * part_left(usage, since(usage, now_s))) : 0;
+    return account ? left_of(usage, account, now_s) : 0;
+}
+
+uint64_t usage_total(const struct usage *usage, int64_t now_s)
+{
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < usage->count; i++)
+        total += left_of(usage, &usage->accounts[i], now_s);
+    return total;
 }
 
 void usage_write(const struct usage *usage, struct str *text)

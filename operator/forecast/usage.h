@@ -23,6 +23,7 @@ struct usage {
 void usage_note(struct usage *usage, const char *ns, uint32_t ipus, int64_t seconds, int64_t now_s);
 /* IPU-seconds that are left of it now. */
 uint64_t usage_of(const struct usage *usage, const char *ns, int64_t now_s);
+uint64_t usage_total(const struct usage *usage, int64_t now_s); /* the sum over all namespaces */
 
 /* A line for each namespace, without its name, as of as_of_s. */
 void usage_write(const struct usage *usage, struct str *text);

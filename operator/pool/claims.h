@@ -71,6 +71,7 @@ enum claim_wait_cause {
     CLAIM_NAMESPACE_IS_FULL,      /* as many instances of its namespace wait as may */
     CLAIM_QUEUE_IS_FULL,          /* likewise of all namespaces */
     CLAIM_IS_OVER_QUOTA,          /* its namespace would hold more IPUs than it may */
+    CLAIM_IS_OVER_INSTANCE_QUOTA, /* its namespace has as many instances in the queue as it may */
 };
 
 struct claim {
@@ -113,6 +114,7 @@ struct claim_verdict {
     /* Over quota: IPUs that its namespace holds after what is granted now, those that are kept for it, and
      * how many it may hold. */
     uint32_t held_ipus, kept_ipus, quota_ipus;
+    uint32_t quota_instances; /* over that of the queue: instances of its namespace that may be there */
 };
 
 /* What is granted now: an instance of a claim on a controller, both by index. In the order of claims. */
@@ -132,7 +134,7 @@ DEFINE_AUTO(claims_grants);
 /* The same as a message and as values for status.queue. */
 struct claim_wait {
     enum claim_wait_cause why;
-    uint64_t basis;     /* claims_basis at that time; over quota, of the numbers in the text */
+    uint64_t basis;     /* claims_basis at that time; over a quota, of the numbers in the text */
     const char *reason; /* CamelCase constant; NULL: nothing to report yet */
     char *text;         /* without period, owned; NULL likewise */
     char *controller;   /* that the numbers are about, owned; NULL: none */
@@ -153,6 +155,8 @@ struct claims_view {
     struct queue_limits limits;             /* the oldest instances of the highest priority may wait */
     const struct namespace_numbers *quotas; /* IPUs that a namespace may hold; NULL: any number */
     const struct map *held; /* namespace -> IPUs that its jobs hold, whether listed or not; with quotas */
+    const struct namespace_numbers
+        *instance_quotas; /* instances that may be in the queue; NULL: any number */
     int64_t now_s;
     struct forecast_settings settings;
     const struct namespace_numbers *weights;         /* of shares; with settings.has_shares, as is... */

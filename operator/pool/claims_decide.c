@@ -251,6 +251,11 @@ static void make_quota_wait(const struct claims_plan *plan, size_t i, const stru
 {
     uint32_t ns = plan->input.claims[i].ns;
 
+    if (forecast_plan_of(plan->forecast)->verdicts[i].cause == FORECAST_QUEUE_QUOTA) {
+        verdict->why = CLAIM_IS_OVER_INSTANCE_QUOTA;
+        verdict->quota_instances = plan->input.namespaces[ns].max_queued;
+        return;
+    }
     verdict->why = CLAIM_IS_OVER_QUOTA;
     verdict->held_ipus = uses[ns].held;
     verdict->kept_ipus = uses[ns].kept;
@@ -324,15 +329,17 @@ static void explain_waits(const struct claims_view *view, const struct claim *cl
     for (size_t k = 0; k < count; k++) {
         size_t i = made->order[k];
         enum claim_wait_cause full = is_excess[i] ? verdicts[i].why : CLAIM_NOTHING_TO_REPORT;
-        size_t reserved = made->verdicts[i].is_reserved ? made->verdicts[i].controller : SIZE_MAX;
+        const struct forecast_verdict *of = &made->verdicts[i];
+        size_t reserved = of->is_reserved ? of->controller : SIZE_MAX;
 
         verdicts[i] = (struct claim_verdict){.granted = claims[i].is_ready ? started[i] : 0};
         if (started[i] == claims[i].count)
             continue;
         if (is_excess[i])
             verdicts[i].why = full;
-        else if (made->verdicts[i].cause != FORECAST_IPU_QUOTA)
-            make_wait(view, &claims[i], claims[i].count - started[i], reserved, counters, &verdicts[i]);
+        else if (of->cause != FORECAST_IPU_QUOTA && of->cause != FORECAST_QUEUE_QUOTA)
+            make_wait(view, &claims[i], of->started + of->waiting - started[i], reserved, counters,
+                      &verdicts[i]);
         else if (claims[i].is_ready)
             make_quota_wait(plan, i, uses, &verdicts[i]);
     }

@@ -275,8 +275,7 @@ static void set_quotas(struct claims_plan_memory *m, const struct claims_view *v
     }
 }
 
-/* A run is charged as a whole from its start, so that nobody starts thousands before they count. */
-static uint64_t charge_of(const struct forecast_running *running, int64_t now_s)
+uint64_t claims_plan_charge(const struct forecast_running *running, int64_t now_s)
 {
     int64_t age_s, left_s = running->left.p50;
 
@@ -302,17 +301,28 @@ static void set_shares(struct claims_plan_memory *m, const struct claims_view *v
     }
     for (size_t i = 0; i < m->running_count; i++) {
         if (m->running[i].ns != FORECAST_NONE)
-            m->namespaces[m->running[i].ns].used_ipu_s += charge_of(&m->running[i], view->now_s);
+            m->namespaces[m->running[i].ns].used_ipu_s += claims_plan_charge(&m->running[i], view->now_s);
     }
+}
+
+static void set_instance_quotas(struct claims_plan_memory *m, const struct claims_view *view)
+{
+    const char *ns;
+    void *number;
+
+    for (size_t i = 0; map_next(&m->numbers, &i, &ns, &number);)
+        m->namespaces[(uintptr_t)number - 1].max_queued = namespace_numbers_get(view->instance_quotas, ns);
 }
 
 static void add_namespaces(struct claims_plan_memory *m, const struct claims_view *view)
 {
-    if (!view->quotas && !view->settings.has_shares)
+    if (!view->quotas && !view->instance_quotas && !view->settings.has_shares)
         return;
     m->namespaces = mem_alloc((m->numbers.count + 1) * sizeof(*m->namespaces));
     if (view->quotas)
         set_quotas(m, view);
+    if (view->instance_quotas)
+        set_instance_quotas(m, view);
     if (view->settings.has_shares)
         set_shares(m, view);
 }

@@ -239,6 +239,16 @@ static void report_over_quota(const struct claim *claim, const struct claim_verd
     str_adds(text, "; it starts when jobs of the namespace have ended");
 }
 
+static void report_over_instance_quota(const struct claim *claim, const struct claim_verdict *verdict,
+                                       struct str *text)
+{
+    start_waiting_text(claim, text);
+    str_addf(text, "not in the queue yet, because namespace %.*s has ", (int)strcspn(claim->job, "/"),
+             claim->job);
+    str_add_count(text, verdict->quota_instances, "instance", NULL);
+    str_adds(text, " there, its quota; it enters when others of the namespace have started");
+}
+
 static void set_position(const struct claims_controller *c, const struct claim_verdict *verdict,
                          struct claim_wait *wait)
 {
@@ -263,10 +273,17 @@ uint64_t claims_basis(const struct claims_view *view)
     return hash;
 }
 
+static bool is_over_quota(const struct claim_verdict *verdict)
+{
+    return verdict->why == CLAIM_IS_OVER_QUOTA || verdict->why == CLAIM_IS_OVER_INSTANCE_QUOTA;
+}
+
 /* What the text says of a quota depends on nothing else. */
 static uint64_t quota_basis(const struct claim_verdict *verdict)
 {
-    return fnv64_add(fnv64_add(fnv64_add(1, verdict->held_ipus), verdict->kept_ipus), verdict->quota_ipus);
+    return fnv64_add(
+        fnv64_add(fnv64_add(fnv64_add(1, verdict->held_ipus), verdict->kept_ipus), verdict->quota_ipus),
+        verdict->quota_instances);
 }
 
 bool claims_report_has_position(const struct claim_verdict *verdict)
@@ -283,7 +300,7 @@ bool claims_report_is_current(const struct claims_view *view, uint64_t basis, co
         return true;
     if (last->size != claim->size)
         return false;
-    if (verdict->why == CLAIM_IS_OVER_QUOTA)
+    if (is_over_quota(verdict))
         return last->basis == quota_basis(verdict);
     return verdict->why == CLAIM_IS_FAR_BEHIND
                ? str_eq(last->controller, view->controllers[verdict->about].name)
@@ -338,6 +355,11 @@ void claims_explain(const struct claims_view *view, uint64_t basis, const struct
         ret->reason = "IPUQuotaExceeded";
         ret->basis = quota_basis(verdict);
         report_over_quota(claim, verdict, &text);
+        break;
+    case CLAIM_IS_OVER_INSTANCE_QUOTA:
+        ret->reason = "QueueQuotaExceeded";
+        ret->basis = quota_basis(verdict);
+        report_over_instance_quota(claim, verdict, &text);
         break;
     }
     ret->text = str_take(&text);

@@ -505,6 +505,7 @@ static void decide(const struct reconciler *r, struct ipu_queue *ipu_queue)
                                            .limits = r->options.queue_limits,
                                            .quotas = r->options.quotas,
                                            .held = &ipu_queue->held,
+                                           .instance_quotas = r->options.instance_quotas,
                                            .now_s = loop_unix_micros() / 1000000,
                                            .settings = r->options.forecast,
                                            .weights = r->options.share_weights,

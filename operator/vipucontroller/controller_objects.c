@@ -8,6 +8,7 @@
 #include "operator/kube/client/client.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/state/namespace_shares.h"
 #include "operator/vipucontroller/controller_facts.h"
 #include "operator/vipucontroller/controller_name.h"
 #include "operator/vipucontroller/controller_starts.h"
@@ -186,7 +187,7 @@ static void write_status(struct controller_objects *o, const struct object *obje
                                 .content_type = KUBE_MERGE_PATCH});
 }
 
-static void update_configured(struct controller_objects *o, size_t index)
+static void update_configured(struct controller_objects *o, size_t index, const struct share_list *shares)
 {
     const char *name = o->names.items[index];
     const struct object *object = store_view(watch_store(o->watch), NULL, name);
@@ -204,6 +205,7 @@ static void update_configured(struct controller_objects *o, size_t index)
     if (object->status && !report.facts.is_known && !report.facts.trouble)
         return; /* nor has the controller answered yet */
     report.facts.starts = controller_starts_of(o->starts, index, &report.facts.start_count);
+    report.facts.shares = shares;
     write_status(o, object, &report.facts);
 }
 
@@ -225,8 +227,11 @@ static void update_stray(struct controller_objects *o, const struct object *obje
 
 static void update(struct controller_objects *o)
 {
+    AUTO(share_list) struct share_list shares = {0};
+
+    namespace_shares_read(o->reconciler, &shares);
     for (size_t i = 0; i < o->names.count; i++)
-        update_configured(o, i);
+        update_configured(o, i, &shares);
     for (const struct store_item *i = store_first(watch_store(o->watch)); i; i = store_next(i))
         update_stray(o, i->view);
 }

@@ -350,6 +350,31 @@ static void put_starts(cJSON *status, const struct controller_facts *facts, cons
         json_push_take(starts, controller_start_print(&facts->starts[i]));
 }
 
+/* ---- shares ---- */
+
+/* In whole percents, so that a status does not change all the time. */
+static void put_shares(cJSON *status, const struct share_list *list, enum controller_visibility visibility)
+{
+    cJSON *shares, *namespaces;
+
+    if (!list || !list->half_life_s || visibility == CONTROLLER_SIZES)
+        return;
+    shares = json_put_object(status, "shares");
+    json_put_i64(shares, "halfLifeSeconds", list->half_life_s);
+    namespaces = json_put_array(shares, "namespaces");
+    for (size_t i = 0; i < list->count && i < CONTROLLER_SHARES_MAX; i++) {
+        uint32_t percent = share_percent(list, &list->items[i]);
+        cJSON *item;
+
+        if (!percent)
+            break;
+        item = json_push_take(namespaces, json_object());
+        json_put_str(item, "namespace", list->items[i].ns);
+        json_put_i64(item, "usedPercent", percent);
+        json_put_i64(item, "weight", list->items[i].weight);
+    }
+}
+
 /* ---- the status ---- */
 
 /* The column shows it in terminals. */
@@ -390,6 +415,7 @@ cJSON *controller_status(const struct controller_facts *facts, const struct cont
     put_answer_time(status, facts, before);
     put_cordon(status, facts, how->visibility);
     json_put_i64(status, "waiting", facts->waiting);
+    put_shares(status, facts->shares, how->visibility);
     if (!facts->listed_unix_s)
         return status;
     put_ipus(status, facts);

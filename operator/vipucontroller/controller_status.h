@@ -6,11 +6,13 @@
 
 #include "base/doc/json.h"
 #include "operator/forecast/forecast.h"
+#include "operator/forecast/share_list.h"
 #include "operator/pool/cordon.h"
 #include "operator/vipucontroller/controller_start.h"
 
 #define CONTROLLER_PARTITIONS_MAX 2000u
 #define CONTROLLER_HOLDERS_MAX 100u
+#define CONTROLLER_SHARES_MAX 20u
 #define CONTROLLER_VERSION_MAX 64u /* bytes; a longer one is not shown */
 /* The time of the last answer moves on this often while nothing else changes. */
 #define CONTROLLER_ANSWER_S 60
@@ -42,6 +44,7 @@ struct controller_facts {
     size_t partition_count;
     const struct controller_start *starts; /* of new jobs, by size */
     size_t start_count;                    /* 0: not known yet */
+    const struct share_list *shares;       /* of the queue, which all controllers share; NULL: none */
 };
 
 struct controller_publication {

@@ -28,6 +28,12 @@ export function queuesOf(jobs) {
     return [...queues].map(([controller, rows]) => ({ controller, rows })).sort((a, b) => (a.controller < b.controller ? -1 : 1));
 }
 
+/* What namespaces have used of the IPUs: {halfLife, namespaces: [{namespace, used, weight}]}, or null without shares. All controllers tell the same. */
+export function sharesOf(controllers) {
+    const told = [...controllers].find(({ status }) => Array.isArray(status?.shares?.namespaces))?.status.shares;
+    return told ? { halfLife: told.halfLifeSeconds, namespaces: told.namespaces.map(({ namespace, usedPercent, weight }) => ({ namespace, used: usedPercent, weight })) } : null;
+}
+
 const STEPS_MIN = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 2880, 10080];
 const TICKS = 5, LONGEST_MS = 28 * 86400e3;
 

@@ -2,8 +2,8 @@
 
 import { ipusOfJob } from "./job.js";
 import { Ago, JobLink, Rows, Time } from "./parts.jsx";
-import { axisOf, queuesOf } from "./queue.js";
-import { clock, count, instant } from "./text.js";
+import { axisOf, queuesOf, sharesOf } from "./queue.js";
+import { clock, count, duration, instant } from "./text.js";
 
 const WIDTH = 200, HEIGHT = 18, OUTDATED_MS = 5 * 60e3;
 
@@ -69,13 +69,30 @@ function Queue({ controller, rows, now, jobs }) {
     );
 }
 
+function Shares({ shares: { halfLife, namespaces } }) {
+    return (
+        <section aria-label="Shares">
+            <h3>Shares <span>half-life {duration(halfLife * 1000)}</span></h3>
+            <table class="shares">
+                <caption class="hidden">What namespaces have used of the IPUs</caption>
+                <thead><tr><th scope="col">Namespace</th><th scope="col" class="number">Used</th><th scope="col" class="number">Weight</th></tr></thead>
+                <tbody>
+                    {namespaces.map(({ namespace, used, weight }) => (
+                        <tr key={namespace}><td><bdi>{namespace}</bdi></td><td class="number">{used} %</td><td class="number">{weight}</td></tr>))}
+                </tbody>
+            </table>
+        </section>
+    );
+}
+
 export function Queues({ store, now }) {
-    const queues = queuesOf(store.objects.job);
+    const queues = queuesOf(store.objects.job), shares = sharesOf(store.objects.controller.values());
     return (
         <section aria-labelledby="queue">
             <h2 id="queue">Queue</h2>
             {!queues.length && store.isSynced && <p class="note">No job waits for IPUs.</p>}
             {queues.map((queue) => <Queue key={queue.controller} {...queue} now={now} jobs={store.objects.job} />)}
+            {shares?.namespaces.length > 0 && <Shares shares={shares} />}
         </section>
     );
 }

@@ -57,7 +57,8 @@ MAY_INCLUDE = {
     "operator/kube/client/": ("operator/kube/client/", "operator/kube/auth/", "base/"),
     "operator/serve/certificates/": ("operator/serve/certificates/", "operator/api/", "operator/kube/", "base/"),
     # The plan is on top; the interface and what is known of run times are at the bottom.
-    "operator/forecast/": ("operator/forecast/forecast.h", "operator/forecast/run_estimate.h", "operator/forecast/usage.h", "base/core/"),
+    "operator/forecast/": ("operator/forecast/forecast.h", "operator/forecast/run_estimate.h", "operator/forecast/share_list.h",
+                            "operator/forecast/usage.h", "base/core/"),
     "operator/forecast/place/": ("operator/forecast/place/", "operator/forecast/forecast.h", "base/core/"),
     "operator/forecast/queue/": ("operator/forecast/queue/", "operator/forecast/place/", "operator/forecast/forecast.h",
                                  "operator/forecast/run_estimate.h", "base/core/"),

@@ -148,6 +148,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "queue-max-waiting-instances-per-namespace": "5000",
         "queue-max-waiting-instances": "20000",
         "queue-quotas": "*=64,team-a=1000000",
+        "queue-instance-quotas": "*=10,team-a=0",
         "queue-share-half-life-seconds": "604800",
         "queue-share-weights": "team-a=3",
         "queue-guard-after-seconds": "86400",

@@ -69,6 +69,15 @@ def test_queue_has_places_bands_and_holders(server, viewer):
     one.sees_no("ml/train-7")
 
 
+def test_shares_stand_below_the_queue(server, viewer):
+    server.put("controller", controller(shares={"halfLifeSeconds": 604800, "namespaces": [
+        {"namespace": "ml", "usedPercent": 59, "weight": 1}, {"namespace": "cv", "usedPercent": 41, "weight": 2}]}))
+    one = viewer().open().sees("half-life 7d")
+    assert [" ".join(text.split()) for text in one.page.locator("table.shares tbody tr").all_inner_texts()] == ["ml 59 % 1", "cv 41 % 2"]
+    server.put("controller", controller())
+    one.sees_no("half-life")
+
+
 def test_a_forecast_that_is_old_says_so(server, viewer):
     server.put("job", waiting("ml/a", 1, forecast={"asOf": at(-60), "expected": at(5)}))
     viewer().open().sees("as of ")

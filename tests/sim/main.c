@@ -17,6 +17,7 @@ struct options {
 
 /* The largest job is as large. */
 #define IPU_QUOTA 32
+#define INSTANCE_QUOTA 3
 
 #define AT(field) offsetof(struct options, field)
 
@@ -35,7 +36,8 @@ static const struct opt ROWS[] = {
                "One of the two V-IPU controllers stops responding (default for every eighth seed)"),
     OPT_SWITCH("quota", AT(quota), "A quota allows twelve pods at a time (default for every fifth seed)"),
     OPT_SWITCH("ipu-quota", AT(ipu_quota),
-               "The namespace may hold 32 IPUs at a time (default for every seventh seed)"),
+               "The namespace may hold 32 IPUs at a time (default for every seventh seed); with odd seeds, "
+               "three of its instances may be in the queue"),
     OPT_SWITCH("one-namespace", AT(one_namespace), "The operators watch one namespace, and no nodes"),
     OPT_SWITCH(
         "deadlines", AT(deadlines),
@@ -141,6 +143,7 @@ static unsigned run(const struct options *o)
             .loses_controller = o->lost_controller || (!o->every_write && (o->seed + i) % 8 == 4),
             .has_quota = o->quota || (!o->every_write && !o->jobs && (o->seed + i) % 5 == 3),
             .ipu_quota = has_ipu_quota ? IPU_QUOTA : 0,
+            .instance_quota = has_ipu_quota && (o->seed + i) % 2 == 1 ? INSTANCE_QUOTA : 0,
             .has_one_namespace = o->one_namespace,
             .has_deadlines = o->deadlines,
             .has_own_places = o->own_places,

@@ -136,6 +136,7 @@ default. Other images and tags are the user's choice. */}}
   "watch-namespace" "controller.watchNamespace" "lease-name" "fullnameOverride" "partition-prefix" "controller.partitionPrefix"
   "queue-priority-classes" "queue.priorityClasses" "queue-max-waiting-instances" "queue.maxWaitingInstances"
   "queue-max-waiting-instances-per-namespace" "queue.maxWaitingInstancesPerNamespace" "queue-quotas" "queue.quotas"
+  "queue-instance-quotas" "queue.instanceQuotas"
   "queue-share-half-life-seconds" "queue.shareHalfLifeSeconds" "queue-share-weights" "queue.shareWeights" "queue-guard-after-seconds" "queue.guardAfterSeconds"
   "queue-policy" "queue.policy" "queue-reservations" "queue.reservations"
   "queue-close-after-seconds" "queue.closeAfterSeconds" "queue-max-slide-seconds" "queue.maxSlideSeconds" "hold-seconds" "controller.holdSeconds" "requeue-seconds" "controller.requeueSeconds"

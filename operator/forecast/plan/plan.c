@@ -114,8 +114,10 @@ static void set_verdicts(struct forecast *f)
         f->verdicts[f->moment.reserved[i].claim].controller = f->moment.reserved[i].controller;
         f->verdicts[f->moment.reserved[i].claim].is_reserved = true;
     }
-    for (uint32_t i = 0; i < f->queue.count; i++)
+    for (uint32_t i = 0; i < f->queue.count; i++) {
+        f->verdicts[i].waiting = f->moment.left[i];
         set_cause(f, waits, i);
+    }
     set_positions(f);
 }
 

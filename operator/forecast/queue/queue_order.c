@@ -197,18 +197,34 @@ static void set_groups(struct queue_order *queue)
     }
 }
 
-/* The first in turn of a namespace are in line, as many as its quota allows. */
+/* Per namespace; owned by the caller. */
+static uint64_t *count_ipus(const struct forecast_input *input)
+{
+    uint64_t *ipus = mem_alloc(input->namespace_count * sizeof(*ipus));
+
+    for (size_t i = 0; i < input->namespace_count; i++)
+        ipus[i] = input->namespaces[i].held_ipus;
+    for (size_t i = 0; i < input->running_count; i++)
+        if (input->running[i].ns < input->namespace_count)
+            ipus[input->running[i].ns] += input->running[i].size;
+    return ipus;
+}
+
+/* The first in turn of a namespace are in line, as many as its quota allows. Those that its quota of IPUs
+ * keeps out would close the line to smaller ones of their own namespace. */
 static void set_left(struct queue_order *queue)
 {
     const struct forecast_input *input = queue->input;
     AUTO(mem) uint32_t *queued = mem_alloc(input->namespace_count * sizeof(*queued));
+    AUTO(mem) uint64_t *ipus = count_ipus(input);
 
     for (uint32_t i = 0; i < queue->count; i++) {
         const struct forecast_claim *claim = &input->claims[queue->order[i]];
         const struct forecast_namespace *n = namespace_of(input, claim->ns);
         uint32_t left = claim->count;
 
-        if (n && n->max_queued && queue->groups[queue->group_of[queue->order[i]]].controllers) {
+        if (n && n->max_queued && queue->groups[queue->group_of[queue->order[i]]].controllers &&
+            (!n->max_ipus || ipus[claim->ns] + claim->size <= n->max_ipus)) {
             if (left > n->max_queued - queued[claim->ns])
                 left = n->max_queued - queued[claim->ns];
             queued[claim->ns] += left;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/reconcile/state/namespace_shares.h"
 #include "operator/reconcile/state/partitions.h"
 
 static int64_t age_s(int64_t now_s, const struct seconds *since)
@@ -82,6 +83,22 @@ static struct metrics_namespace *namespace_of(struct metrics_snapshot *ret, stru
     return ns;
 }
 
+static void count_shares(const struct reconciler *r, struct metrics_snapshot *ret, struct map *by_name)
+{
+    AUTO(share_list) struct share_list shares = {0};
+
+    namespace_shares_read(r, &shares);
+    ret->share_half_life_s = shares.half_life_s;
+    for (size_t i = 0; i < shares.count; i++) {
+        struct metrics_namespace *ns = namespace_of(ret, by_name, shares.items[i].ns);
+
+        ns->used_ipu_s += shares.items[i].used_ipu_s;
+        ns->weight = str_eq(ns->name, ACCOUNTING_OTHERS) ? 0 : shares.items[i].weight;
+    }
+    if (shares.others_ipu_s)
+        namespace_of(ret, by_name, ACCOUNTING_OTHERS)->used_ipu_s += shares.others_ipu_s;
+}
+
 static void count_namespaces(const struct reconciler *r, struct metrics_snapshot *ret)
 {
     struct map by_name = {0};
@@ -97,6 +114,7 @@ static void count_namespaces(const struct reconciler *r, struct metrics_snapshot
     }
     for (size_t i = 0; map_next(&r->queue_totals.namespaces, &i, &name, &value);)
         namespace_of(ret, &by_name, name)->waiting += ((const struct queue_namespace *)value)->ipus;
+    count_shares(r, ret, &by_name);
     map_release(&by_name);
 }
 

@@ -23,10 +23,12 @@ struct metrics_controller {
 };
 
 struct metrics_namespace {
-    const char *name;   /* borrowed from the accounting and the totals of the queue */
-    uint32_t held;      /* IPUs of its jobs */
-    uint64_t waiting;   /* IPUs that its waiting instances request */
-    double ipu_seconds; /* held so far, as seen by this process */
+    const char *name;    /* borrowed from the accounting and the totals of the queue */
+    uint32_t held;       /* IPUs of its jobs */
+    uint64_t waiting;    /* IPUs that its waiting instances request */
+    double ipu_seconds;  /* held so far, as seen by this process */
+    uint64_t used_ipu_s; /* as in share_list.h */
+    uint32_t weight;     /* of its share; 0: of the others, who have one each */
 };
 
 struct metrics_watch {
@@ -48,6 +50,7 @@ struct metrics_snapshot {
     size_t controller_count;
     struct metrics_namespace *namespaces; /* owned; at most ACCOUNTING_NAMESPACES_MAX + 1 */
     size_t namespace_count;
+    int64_t share_half_life_s;    /* 0: there are no shares */
     uint64_t losses[PLAN_LOSSES]; /* free IPUs, by why waiting instances do not use them */
     struct metrics_watch watches[WATCHES_MAX];
     size_t watch_count;

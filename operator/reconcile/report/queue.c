@@ -6,10 +6,12 @@
 
 #include "base/core/mem.h"
 #include "operator/reconcile/report/plan_text.h"
+#include "operator/reconcile/state/namespace_shares.h"
 #include "operator/reconcile/state/partitions.h"
 #include "operator/reconcile/state/told_forecast.h"
 
 enum { INSTANCE = PAGE_RANKS - 1 };
+#define SHARES_MAX 100 /* of namespaces that have used most */
 
 /* The first rank of what comes behind all priorities. */
 #define DOMAINS ((uint64_t)UINT32_MAX + 1)
@@ -298,6 +300,34 @@ static void put_controllers(const struct queue_page *page, cJSON *out)
     }
 }
 
+static void put_shares(const struct reconciler *r, cJSON *out)
+{
+    AUTO(share_list) struct share_list list = {0};
+    uint64_t others;
+    cJSON *shares, *namespaces;
+
+    namespace_shares_read(r, &list);
+    if (!list.half_life_s)
+        return;
+    others = list.others_ipu_s;
+    shares = json_put_object(out, "shares");
+    json_put_i64(shares, "halfLifeSeconds", list.half_life_s);
+    namespaces = json_put_array(shares, "namespaces");
+    for (size_t i = 0; i < list.count; i++) {
+        cJSON *item;
+
+        if (i >= SHARES_MAX) {
+            others += list.items[i].used_ipu_s;
+            continue;
+        }
+        item = json_push_take(namespaces, json_object());
+        json_put_str(item, "namespace", list.items[i].ns);
+        json_put_i64(item, "usedIpuHours", (int64_t)(list.items[i].used_ipu_s / 3600));
+        json_put_i64(item, "weight", list.items[i].weight);
+    }
+    json_put_i64(shares, "othersUsedIpuHours", (int64_t)(others / 3600));
+}
+
 void queue_print(struct reconciler *r, const struct page_snapshot *snapshot,
                  const struct page_request *request, cJSON *out)
 {
@@ -307,8 +337,10 @@ void queue_print(struct reconciler *r, const struct page_snapshot *snapshot,
 
     json_put_str(out, "policy", CLAIMS_POLICIES[r->options.queue_policy]);
     json_put_time(out, "asOf", told ? told->input.now_s : FORECAST_UNKNOWN);
-    if (!request->continues)
+    if (!request->continues) {
         put_controllers(&page, out);
+        put_shares(r, out);
+    }
     page_snapshot_print(snapshot, PAGE_QUEUE, request, print_place, &page, out);
     json_put_take(out, "domains", page.domains);
     json_put_take(out, "running", page.running);

@@ -16,6 +16,6 @@ char *queue_sum_up(const struct reconciler *reconciler);
 
 void queue_list(const void *reconciler, struct page_snapshot *ret);
 /* Every page has "policy", "asOf", and one of the lists "queue", "domains" and "running", or parts of two;
- * the first page has "controllers". docs/queue.md describes the items. */
+ * the first page has "controllers" and, with shares, "shares". docs/queue.md describes the items. */
 void queue_print(struct reconciler *reconciler, const struct page_snapshot *snapshot,
                  const struct page_request *request, cJSON *out);

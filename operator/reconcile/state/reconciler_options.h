@@ -20,9 +20,10 @@ struct reconciler_options {
     const char *partition_prefix;        /* "p" */
     const struct strv *priority_classes; /* that order the queue, as in queue_priority.h */
     struct queue_limits queue_limits;
-    const struct namespace_numbers *quotas;        /* IPUs that a namespace may hold; NULL: any number */
-    const struct namespace_numbers *share_weights; /* NULL: all are equal */
-    int64_t share_half_life_s;                     /* with forecast.has_shares */
+    const struct namespace_numbers *quotas;          /* IPUs that a namespace may hold; NULL: any number */
+    const struct namespace_numbers *instance_quotas; /* instances that may be in the queue; likewise */
+    const struct namespace_numbers *share_weights;   /* NULL: all are equal */
+    int64_t share_half_life_s;                       /* with forecast.has_shares */
     enum forecast_policy queue_policy;
     struct forecast_settings forecast;
     struct pod_spec_options pods;

@@ -207,6 +207,33 @@ static void put_namespace_ipus(const void *ctx, const struct openmetrics_family 
     }
 }
 
+static void put_share_usage(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_snapshot *s = ((const struct metrics_view *)ctx)->snapshot;
+
+    for (size_t i = 0; s && s->share_half_life_s && i < s->namespace_count; i++)
+        str_addf(out, "%s{job_namespace=\"%s\"} %llu\n", family->name, s->namespaces[i].name,
+                 (unsigned long long)s->namespaces[i].used_ipu_s);
+}
+
+static void put_share_weights(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_snapshot *s = ((const struct metrics_view *)ctx)->snapshot;
+
+    for (size_t i = 0; s && i < s->namespace_count; i++)
+        if (s->namespaces[i].weight)
+            str_addf(out, "%s{job_namespace=\"%s\"} %u\n", family->name, s->namespaces[i].name,
+                     s->namespaces[i].weight);
+}
+
+static void put_share_half_life(const void *ctx, const struct openmetrics_family *family, struct str *out)
+{
+    const struct metrics_snapshot *s = ((const struct metrics_view *)ctx)->snapshot;
+
+    if (s && s->share_half_life_s)
+        str_addf(out, "%s %lld\n", family->name, (long long)s->share_half_life_s);
+}
+
 static void put_namespace_ipu_seconds(const void *ctx, const struct openmetrics_family *family,
                                       struct str *out)
 {
@@ -444,6 +471,13 @@ static const struct openmetrics_family families[] = {
                        put_namespace_ipus),
     OPENMETRICS_FAMILY("ipu_operator_namespace_ipu_seconds", "counter",
                        "IPU-seconds that jobs of a namespace have held", put_namespace_ipu_seconds),
+    OPENMETRICS_FAMILY("ipu_operator_share_used_ipu_seconds", "gauge",
+                       "IPU-seconds that count against the share of a namespace", put_share_usage),
+    OPENMETRICS_FAMILY("ipu_operator_share_weight", "gauge", "Weight of the share of a namespace",
+                       put_share_weights),
+    OPENMETRICS_FAMILY("ipu_operator_share_half_life_seconds", "gauge",
+                       "Time after which half of what a namespace has used still counts",
+                       put_share_half_life),
     OPENMETRICS_FAMILY("ipu_operator_waiting_instances", "gauge", "Instances waiting for IPUs", put_number,
                        .offset = SNAPSHOT(waiting)),
     OPENMETRICS_FAMILY("ipu_operator_longest_wait_seconds", "gauge",

@@ -39,6 +39,34 @@ def test_instances_of_one_job_never_hold_more_than_the_quota(world, vipu):
     assert len(world.records()) == 3
 
 
+def test_who_is_behind_the_quota_of_the_queue_enters_by_itself(world, vipu):
+    world.start_operator(vipu.address, "--queue-instance-quotas", f"{world.ns}=2")
+    holds = world.job("holds", ipusPerJobInstance="64")
+    pods = holds.run_pods(1)
+    holds.wait("Running")
+    waiting = []
+    for name in ("first", "second", "third"):
+        waiting.append(world.job(name, ipusPerJobInstance="32"))
+        waiting[-1].wait("Pending", "QueueQuotaExceeded" if name == "third" else "InsufficientIPUs" if name == "first" else "Queued")
+        world.cluster.next_second()
+    first, second, third = waiting
+    assert third.wait("Pending", "QueueQuotaExceeded")["lastMessage"].startswith(
+        f"Waiting for 32 IPUs: not in the queue yet, because namespace {world.ns} has 2 instances there, its quota")
+    other = world.job("other", ns=world.make_namespace(f"{world.ns}-other"), ipusPerJobInstance="32")
+    assert other.wait("Pending", "Queued")["queue"]["position"] == 3
+    world.operator.kill()
+    world.restart_operator()
+    third.wait("Pending", "QueueQuotaExceeded")
+    first.delete()
+    assert third.wait("Pending", "Queued")["queue"]["position"] == 2
+    for pod in pods.values():
+        world.kubelet.succeed(pod)
+    second.run_pods(1)
+    third.run_pods(1)
+    second.wait("Running")
+    third.wait("Running")
+
+
 def test_a_controller_may_have_its_own_policy(world, vipu):
     host, port = vipu.address.rsplit(":", 1)
     operator = world.start_operator([{"host": host, "port": int(port), "policy": "strict"}])
@@ -70,6 +98,13 @@ def test_a_new_leader_knows_what_namespaces_have_used(world, vipu):
     older = world.job("older", ipusPerJobInstance="64")
     assert older.wait("Pending", "InsufficientIPUs")["queue"]["position"] == 1
     world.cluster.next_second()
+    shares = json.loads(operator.ask("/queue")[1])["shares"]
+    told = {item["namespace"]: item for item in shares["namespaces"]}
+    assert shares["halfLifeSeconds"] == 604800 and 277 <= told[world.ns]["usedIpuHours"] <= 278 and told[third]["weight"] == 1
+    assert f'ipu_operator_share_weight{{job_namespace="{third}"}} 1\n' in operator.ask("/metrics")[1]
+    percent = {"namespace": world.ns, "usedPercent": 100, "weight": 1}
+    until(lambda: any(percent in (vipu.get("status") or {}).get("shares", {}).get("namespaces", [])
+                      for vipu in world.api.list("vipucontrollers")), "users see the shares", tell=world.tell)
     younger = world.job("younger", ns=world.make_namespace(f"{world.ns}-other"), ipusPerJobInstance="64")
     younger.wait("Pending", "InsufficientIPUs")
     assert "the first is " + f"{younger.ns}/younger" in older.wait("Pending", "Queued")["lastMessage"]

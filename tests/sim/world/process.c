@@ -16,7 +16,7 @@
 struct process {
     struct process_options options;
     char *name;
-    struct namespace_numbers quotas;
+    struct namespace_numbers quotas, instance_quotas;
     struct client_config identity;
     struct loop *loop;
     struct kube *kube;
@@ -57,6 +57,7 @@ static void on_started(void *ctx)
                                                       .launcher_pull_policy = "IfNotPresent",
                                                       .network_policy = true},
                                              .quotas = process->options.ipu_quota ? &process->quotas : NULL,
+                                             .instance_quotas = &process->instance_quotas,
                                              .queue_policy = process->options.policy,
                                              .forecast = FORECAST_SETTINGS_DEFAULT,
                                              .hold_ms = process->options.hold_ms,
@@ -100,10 +101,12 @@ struct process *process_new(const struct process_options *options)
     struct process *process = NEW(struct process);
     struct err err = {0};
     AUTO(mem) char *quotas = mem_printf("*=%u", options->ipu_quota);
+    AUTO(mem) char *instance_quotas = mem_printf("*=%u", options->instance_quota);
     AUTO(strv) struct strv problems = {0};
 
     process->options = *options;
     namespace_numbers_read(quotas, "", &process->quotas, &problems);
+    namespace_numbers_read(instance_quotas, "", &process->instance_quotas, &problems);
     process->name = mem_strdup(options->name);
     process->identity = (struct client_config){.server = mem_strdup("https://api"),
                                                .ns = mem_strdup(WORLD_OPERATOR_NS),
@@ -138,6 +141,7 @@ void process_free(struct process *process)
     loop_free(process->loop);
     client_config_release(&process->identity);
     namespace_numbers_release(&process->quotas);
+    namespace_numbers_release(&process->instance_quotas);
     mem_free(process->name);
     mem_free(process);
 }

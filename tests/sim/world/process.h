@@ -13,8 +13,9 @@ struct process_options {
     const struct pool_config *controllers;
     int64_t hold_ms;
     enum forecast_policy policy;
-    uint32_t ipu_quota;   /* of each namespace; 0: none */
-    const char *watch_ns; /* NULL: all namespaces, and nodes */
+    uint32_t ipu_quota;      /* of each namespace; 0: none */
+    uint32_t instance_quota; /* likewise */
+    const char *watch_ns;    /* NULL: all namespaces, and nodes */
 };
 
 struct process *process_new(const struct process_options *options);

@@ -30,6 +30,7 @@ struct world_options {
     enum forecast_policy policy; /* of the queue */
     bool has_quota;              /* of a few pods: not for all jobs at once */
     uint32_t ipu_quota;          /* of the namespace; 0: none */
+    uint32_t instance_quota;     /* likewise, in the queue; only with ipu_quota */
     bool has_deadlines;          /* jobs are of different sizes, and most have a deadline */
     bool has_own_places;         /* controllers choose the IPUs of partitions */
     bool has_one_namespace;      /* the operators see jobs of one namespace, and no nodes */

@@ -5,11 +5,16 @@
 #include "lib/check.h"
 #include "unit/kubectl/quoted_json.h"
 
-static char *table(cJSON *(*report)(const cJSON *), const struct column *columns, const char *jobs_text,
-                   bool wide)
+/* Namespace ml has a share. */
+static char *table(cJSON *(*report)(const cJSON *, const cJSON *), const struct column *columns,
+                   const char *jobs_text, bool wide)
 {
     AUTO(json) cJSON *jobs = parsed(jobs_text);
-    AUTO(json) cJSON *made = report(jobs);
+    AUTO(json)
+    cJSON *controllers = parsed("[{'status':{}},{'status':{'shares':{'namespaces':[{'namespace':'a',"
+                                "'usedPercent':59,'weight':1},{'namespace':'ml','usedPercent':41,'weight':"
+                                "2}]}}}]");
+    AUTO(json) cJSON *made = report(jobs, controllers);
     struct str out = {0};
     int64_t now_s = 0;
 
@@ -43,6 +48,28 @@ TEST(the_queue_is_in_its_order)
                        "2       ml          second   64     high       14m     -           Queued\n"
                        "-       ml          early    64     high       120m    -           Queued\n"
                        "-       ml          later    64     high       60m     -           Queued\n");
+}
+
+TEST(the_wide_queue_tells_the_share_of_each_namespace)
+{
+    AUTO(mem)
+    char *text =
+        table(queue_report, queue_columns,
+              "[" WAITS("first", "2026-11-26T11:46:00Z",
+                        ",'position':1") ",{'metadata':{'namespace':'new','name':'second'},'status':{"
+                                         "'queue':{'controller':'c:1','position':2}}}]",
+              true);
+
+    CHECK_STR_EQ(
+        text,
+        "CONTROLLER   PLACE   NAMESPACE   NAME     IPUS   PRIORITY   WAITS   STARTS IN   FREE   TOTAL   "
+        "FITTING   USED %   WEIGHT   WHY      BLOCKED BY\n"
+        "c:1          1       ml          first    64     high       14m     -           -      -       -    "
+        "  "
+        "   41       2        Queued   -\n"
+        "c:1          2       new         second   -      -          -       -           -      -       -    "
+        "  "
+        "   -        -        -        -\n");
 }
 
 TEST(an_empty_queue_names_a_job_that_is_pending_for_another_reason)

@@ -240,6 +240,20 @@ static void check_counts(const struct forecast_input *input, const struct foreca
     CHECK_INT_EQ(started, plan->start_count);
 }
 
+/* As many instances of a namespace are in line as its quota allows, whether they start or wait. */
+static void check_queued(const struct forecast_input *input, const struct forecast_plan *plan)
+{
+    for (uint32_t ns = 0; ns < input->namespace_count; ns++) {
+        uint64_t queued = 0;
+
+        for (size_t i = 0; i < input->claim_count; i++)
+            if (input->claims[i].ns == ns && plan->verdicts[i].cause < FORECAST_TOO_LARGE)
+                queued += plan->verdicts[i].started + plan->verdicts[i].waiting;
+        if (input->namespaces[ns].max_queued && !input->namespaces[ns].max_ipus)
+            CHECK(queued <= input->namespaces[ns].max_queued);
+    }
+}
+
 /* It yields to later claims that have one, too, and is asked again a second later. */
 static bool has_promise(const struct forecast_input *input, uint32_t claim)
 {
@@ -254,6 +268,7 @@ void check_plan(const struct forecast_input *input, const struct forecast_plan *
     bool all_placed = true;
 
     check_counts(input, plan);
+    check_queued(input, plan);
     lay_out(input);
     for (size_t i = 0; i < plan->start_count; i++) {
         const struct forecast_start *s = &plan->starts[i];

@@ -1,6 +1,8 @@
 /* What namespaces have used, and the text that outlives the process. */
 #include "operator/forecast/usage.h"
 
+#include "operator/forecast/share_list.h"
+
 #include "base/core/mem.h"
 #include "lib/check.h"
 
@@ -18,6 +20,32 @@ TEST(a_half_is_left_after_each_half_life)
     CHECK_INT_EQ(usage_of(&usage, "a", INT64_MAX), 0);
     CHECK_INT_EQ(usage_of(&usage, "a", 0), 64000); /* a clock that jumps back */
     CHECK_INT_EQ(usage_of(&usage, "b", 1000), 0);
+}
+
+TEST(the_total_is_the_sum_of_all_namespaces)
+{
+    struct usage usage = {.half_life_s = 7 * DAY};
+
+    CHECK_INT_EQ(usage_total(&usage, 0), 0);
+    usage_note(&usage, "a", 64, 1000, 1000);
+    usage_note(&usage, "b", 1, 1001, 1000);
+    for (int64_t now_s = 1000; now_s < 1000 + 21 * DAY; now_s += DAY / 3)
+        CHECK_INT_EQ(usage_total(&usage, now_s), usage_of(&usage, "a", now_s) + usage_of(&usage, "b", now_s));
+}
+
+TEST(shares_are_in_percent_of_all_and_sorted_by_use)
+{
+    struct share items[] = {{"b", 100, 1}, {"a", 100, 1}, {"c", 300, 1}};
+    struct share_list list = {.items = items, .count = 3, .others_ipu_s = 500};
+
+    share_list_sort(&list);
+    CHECK_STR_EQ(items[0].ns, "c");
+    CHECK_STR_EQ(items[1].ns, "a");
+    CHECK_STR_EQ(items[2].ns, "b");
+    CHECK_INT_EQ(share_percent(&list, &items[0]), 30);
+    CHECK_INT_EQ(share_percent(&list, &items[1]), 10);
+    items[0].used_ipu_s = items[1].used_ipu_s = items[2].used_ipu_s = list.others_ipu_s = 0;
+    CHECK_INT_EQ(share_percent(&list, &items[0]), 0);
 }
 
 TEST(many_small_steps_are_as_much_as_one)

@@ -22,7 +22,7 @@ struct scene {
     struct told verdicts[MAX];
     size_t claim_count;
     struct queue_limits limits;
-    struct namespace_numbers quotas, weights;
+    struct namespace_numbers quotas, instance_quotas, weights;
     struct usage usage;
     struct map held; /* namespace -> IPUs */
     int64_t now_s;
@@ -45,6 +45,7 @@ static void scene_release(struct scene *s)
     claims_grants_release(&s->grants);
     claims_plan_free(s->plan);
     namespace_numbers_release(&s->quotas);
+    namespace_numbers_release(&s->instance_quotas);
     namespace_numbers_release(&s->weights);
     map_release(&s->held);
 }
@@ -93,6 +94,7 @@ static struct claims_view view_of(const struct scene *s)
                                 .limits = s->limits,
                                 .quotas = s->quotas.of.count ? &s->quotas : NULL,
                                 .held = &s->held,
+                                .instance_quotas = s->instance_quotas.of.count ? &s->instance_quotas : NULL,
                                 .weights = &s->weights,
                                 .usage = &s->usage,
                                 .now_s = s->now_s,
@@ -306,12 +308,17 @@ TEST_F(scene, s, who_has_no_place_because_of_others_unseen_blocks_nobody)
 
 /* ---- quotas ---- */
 
-static void set_quotas(struct scene *s, const char *quotas)
+static void read_numbers(const char *text, struct namespace_numbers *ret)
 {
     AUTO(strv) struct strv problems = {0};
 
-    namespace_numbers_read(quotas, "quotas", &s->quotas, &problems);
+    namespace_numbers_read(text, "numbers", ret, &problems);
     CHECK_INT_EQ(problems.count, 0);
+}
+
+static void set_quotas(struct scene *s, const char *quotas)
+{
+    read_numbers(quotas, &s->quotas);
 }
 
 TEST_F(scene, s, who_is_over_quota_is_not_in_the_queue)
@@ -383,18 +390,89 @@ TEST_F(scene, s, a_report_about_a_quota_is_current_while_its_numbers_are)
     CHECK(!claims_report_is_current(&view, claims_basis(&view), &s->claims[0], &s->decided[0], wait));
 }
 
+/* By priority, then age, whichever job they are of; the other instances of a job wait outside. */
+TEST_F(scene, s, the_first_instances_of_a_namespace_are_in_the_queue)
+{
+    read_numbers("a=3,*=1,free=0", &s->instance_quotas);
+    s->settings.depth = 1;
+    add_controller(s, "v:1", 64, (const uint32_t[]){64, 0})->policy = FORECAST_STRICT;
+    add_claim(s, "a/older", 1, 1)->count = 2;
+    add_claim(s, "a/last", 2, 1);
+    add_claim(s, "a/urgent", 3, 1)->priority = 1;
+    add_claim(s, "b/first", 4, 1)->count = 5;
+    add_claim(s, "b/second", 5, 1);
+    add_claim(s, "free/many", 6, 1)->count = 9;
+    add_claim(s, "free/behind", 7, 1);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "a/urgent")->wait.position, 1);
+    CHECK_INT_EQ(verdict_of(s, "a/older")->wait.position, 2);
+    check_waits(s, "a/last", "QueueQuotaExceeded",
+                "Waiting for 1 IPU: not in the queue yet, because namespace a has 3 instances there, its "
+                "quota; it enters when others of the namespace have started");
+    CHECK_INT_EQ(verdict_of(s, "b/first")->wait.position, 3);
+    check_waits(s, "b/second", "QueueQuotaExceeded",
+                "Waiting for 1 IPU: not in the queue yet, because namespace b has 1 instance there, its "
+                "quota; it enters when others of the namespace have started");
+    CHECK_INT_EQ(verdict_of(s, "free/many")->wait.position, 4);
+    CHECK_INT_EQ(verdict_of(s, "free/behind")->wait.position, 5);
+}
+
+/* Those of higher priority that are not in the queue are ahead of nobody. */
+TEST_F(scene, s, who_is_outside_the_queue_is_not_counted_in_it)
+{
+    read_numbers("a=2", &s->instance_quotas);
+    s->settings.depth = 1;
+    add_controller(s, "v:1", 64, (const uint32_t[]){64, 0});
+    add_claim(s, "a/crowd", 1, 1)->count = 1000;
+    s->claims[0].priority = 1;
+    add_claim(s, "b/waits", 2, 1);
+    decide(s);
+    CHECK_INT_EQ(verdict_of(s, "b/waits")->wait.position, 3);
+}
+
+TEST_F(scene, s, who_enters_the_queue_gets_ipus_when_others_have_theirs)
+{
+    read_numbers("a=1", &s->instance_quotas);
+    s->settings.depth = 1;
+    add_controller(s, "v:1", 64, NULL);
+    add_claim(s, "a/first", 1, 32);
+    add_claim(s, "a/second", 2, 32);
+    decide(s);
+    check_granted(s, "a/first", 0);
+    CHECK_STR_EQ(verdict_of(s, "a/second")->wait.reason, "QueueQuotaExceeded");
+    for (size_t i = 0; i < s->claim_count; i++)
+        claim_wait_release(&s->verdicts[i].wait);
+    claims_plan_free(s->plan);
+    s->claims[0] = s->claims[1]; /* the first one has its partition */
+    s->claim_count = 1;
+    decide(s);
+    check_granted(s, "a/second", 0);
+}
+
+/* It would close the queue to smaller jobs of its namespace. */
+TEST_F(scene, s, who_exceeds_the_quota_of_ipus_takes_no_place_in_the_queue)
+{
+    set_quotas(s, "a=32");
+    map_set(&s->held, "a", (void *)(uintptr_t)16);
+    read_numbers("a=1", &s->instance_quotas);
+    s->settings.depth = 1;
+    add_controller(s, "v:1", 64, NULL);
+    add_claim(s, "a/large", 1, 32);
+    add_claim(s, "a/small", 2, 16);
+    decide(s);
+    CHECK_STR_EQ(verdict_of(s, "a/large")->wait.reason, "IPUQuotaExceeded");
+    check_granted(s, "a/small", 0);
+}
+
 /* ---- shares ---- */
 
 static void share(struct scene *s, const char *weights)
 {
-    AUTO(strv) struct strv problems = {0};
-
     s->settings.has_shares = true;
     s->settings.guard_after_s = FORECAST_UNKNOWN;
     s->settings.depth = 1;
     s->usage.half_life_s = 86400;
-    namespace_numbers_read(weights, "weights", &s->weights, &problems);
-    CHECK_INT_EQ(problems.count, 0);
+    read_numbers(weights, &s->weights);
     add_controller(s, "v:1", 64, (const uint32_t[]){32, 32, 0});
     add_claim(s, "a/older", 1, 32);
     add_claim(s, "b/younger", 2, 32);

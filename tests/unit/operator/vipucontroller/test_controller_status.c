@@ -169,6 +169,25 @@ TEST_F(scene, s, names_are_visible_as_far_as_they_may_be)
     }
 }
 
+/* In percent of all; who has less than half a percent is left out. */
+TEST_F(scene, s, shares_are_shown_as_far_as_names_may_be)
+{
+    struct share items[] = {{"ml", 5900, 1}, {"cv", 4000, 2}, {"new", 10, 1}};
+    const struct share_list shares = {
+        .items = items, .count = COUNT_OF(items), .others_ipu_s = 90, .half_life_s = 604800};
+    AUTO(mem) char *text = NULL;
+
+    s->facts.shares = &shares;
+    text = json_print(json_at(next(s, NOW_S), "shares"));
+    CHECK_STR_EQ(text, "{\"halfLifeSeconds\":604800,\"namespaces\":[{\"namespace\":\"ml\",\"usedPercent\":"
+                       "59,\"weight\":1},{\"namespace\":\"cv\",\"usedPercent\":40,\"weight\":2}]}");
+    s->how.visibility = CONTROLLER_SIZES;
+    CHECK(!json_at(next(s, NOW_S), "shares"));
+    s->how.visibility = CONTROLLER_NAMESPACES;
+    s->facts.shares = &(struct share_list){0};
+    CHECK(!json_at(next(s, NOW_S), "shares"));
+}
+
 TEST_F(scene, s, a_hidden_address_is_in_no_message)
 {
     AUTO(mem) char *text = NULL;
