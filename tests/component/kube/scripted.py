@@ -6,6 +6,7 @@ import http.server
 import json
 import socket
 import ssl
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -53,6 +54,10 @@ class Exchange:
         self._handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self._handler.wfile.flush()
         return self
+
+    def flood(self, text):
+        """The same chunk without an end, by another process: many threads of this one would wait for its interpreter."""
+        subprocess.run(["yes", f"{len(text):x}\r\n{text}\r"], stdout=self._handler.connection, stderr=subprocess.DEVNULL, check=False)
 
     def event(self, kind, obj):
         return self.raw(json.dumps({"type": kind, "object": obj}).encode() + b"\n")

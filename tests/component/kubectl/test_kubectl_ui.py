@@ -250,14 +250,8 @@ def test_logs_are_merged_and_made_visible(api, serve):
 def test_a_job_that_prints_fast_freezes_nothing(api, serve):
     ranks = 64
     api.items["pods"] = [pod(number) for number in range(ranks)]
-    lines = b"".join(b"2026-11-26T17:20:01.%09dZ line %d\n" % (number, number) for number in range(20000))
-
-    def floods(exchange):
-        stream = exchange.stream()
-        while True:
-            stream.raw(lines)
-
-    api.logs = {f"digits-worker-{number}": floods for number in range(ranks)}
+    lines = "".join(f"2026-11-26T17:20:01.{number:09d}Z line {number}\n" for number in range(2000))
+    api.logs = {f"digits-worker-{number}": lambda exchange: exchange.stream().flood(lines) for number in range(ranks)}
     ui = serve("-A")
     live, _ = ui.live()
     live.send({"type": "logs", "job": "ml/digits"})

@@ -286,7 +286,7 @@ def test_a_write_that_is_denied_during_the_handshake(raw, certificate, authority
 
 @pytest.mark.parametrize("is_secure", [True, False])
 def test_the_rest_of_a_write_that_is_denied(raw, certificate, authority, is_secure):
-    """The kernel took a part of the records. The peer gets no more of them once the write is denied."""
+    """The kernel took a part of the records, of few calls or of all. The peer gets no more of them once the write is denied."""
     go_on, ended, whole = threading.Event(), threading.Event(), []
 
     def script(peer):
@@ -312,7 +312,7 @@ def test_the_rest_of_a_write_that_is_denied(raw, certificate, authority, is_secu
     lines = running.rest()
     assert ended.wait(DEADLINE_S)
     sent = [line for line in lines if line.sent]
-    assert {line.kind for line in lines} == {"io"} and 0 < len(sent) < 10
+    assert {line.kind for line in lines} == {"io"} and sent
     assert all("sending is no longer allowed" in line.text for line in lines)
     assert len(whole) < len(sent), "the last one did not arrive as a whole"
 
