@@ -130,9 +130,10 @@ def test_a_partition_in_error_is_reported_with_the_remedy(faulty):
 
 
 def test_a_controller_that_does_not_answer_is_waited_for_no_longer_than_asked(faulty):
+    """The controller knows the deadline: on a busy machine it may be the first to say that it has passed."""
     set_faults(faulty.server, "stall: true")
     _, err = faulty("--vipu-server-timeout=1", "true", expect=1)
-    assert "no response within 1000 ms" in err or "context deadline exceeded" in err
+    assert re.search("no (response|connection) within 1000 ms|DEADLINE_EXCEEDED: the call's deadline passed", err)
     set_faults(faulty.server, "{}")
 
 
