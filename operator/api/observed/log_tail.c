@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/str.h"
 #include "base/core/utf8.h"
 
 #define NUMBER "-worker-"
@@ -277,16 +278,29 @@ static struct slice line_before(const char *lines, const char *end)
     return trimmed((struct slice){begin, (size_t)(end - begin)});
 }
 
-/* Open MPI 4.1 and 5 say it in the same words, without the field that sets the number:
- * open-mpi/ompi, orte/mca/rmaps/base/help-orte-rmaps-base.txt (v4.1.x), topic alloc-error. */
 #define TOO_FEW_SLOTS "There are not enough slots available in the system"
 
+/* What Open MPI says without what to do in a job: open-mpi/ompi (v4.1.x), topic alloc-error of
+ * orte/mca/rmaps/base/help-orte-rmaps-base.txt, the same in Open MPI 5, and topic not-found of
+ * orte/util/hostfile/help-hostfile.txt, which Open MPI 5 says of PRTE. */
 static struct slice translated(struct slice report)
 {
-    if (report.len < strlen(TOO_FEW_SLOTS) || memcmp(report.ptr, TOO_FEW_SLOTS, strlen(TOO_FEW_SLOTS)) != 0)
-        return report;
-    return SLICE_LIT("mpirun was asked for more processes than it has slots; set "
-                     "spec.launcher.slotsPerWorker to the number of processes of a worker");
+    static const struct {
+        const char *begin, *meaning;
+    } rows[] = {
+        {TOO_FEW_SLOTS,
+         "mpirun was asked for more processes than it has slots; set spec.launcher.slotsPerWorker to the "
+         "number of processes of a worker"},
+        {"Open RTE was unable to open the hostfile:",
+         "mpirun cannot open the file of --hostfile; remove the option, mpirun finds the workers without it"},
+        {"PRTE was unable to open the hostfile:",
+         "mpirun cannot open the file of --hostfile; remove the option, mpirun finds the workers without it"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_has_prefix(report.ptr, rows[i].begin))
+            return slice_of(rows[i].meaning);
+    return report;
 }
 
 /* The lines from the last to the first: *end is where the last one ends, in the end NULL. */
@@ -316,15 +330,25 @@ static bool looks_like_an_exception(struct slice line)
     return name && !isdigit((unsigned char)line.ptr[0]) && (name == line.len || line.ptr[name] == ':');
 }
 
+/* A progress bar goes back by "\r", and what follows it is in the same line. */
+static struct slice last_state(struct slice line)
+{
+    const char *back = line.len ? memrchr(line.ptr, '\r', line.len) : NULL;
+
+    return back ? trimmed((struct slice){back, line.len - (size_t)(back - line.ptr)}) : line;
+}
+
 /* Code is indented by more than the one blank that may follow a tag. */
 static void last_words_read(struct last_words *words, struct slice line, bool is_indented)
 {
     static const char traceback[] = "Traceback (most recent call last):";
+    size_t len = strlen(traceback);
 
     if (words->has_traceback)
         return;
+    line = last_state(line);
     words->has_traceback =
-        words->exception.len && line.len == strlen(traceback) && !memcmp(line.ptr, traceback, line.len);
+        words->exception.len && line.len >= len && memcmp(line.ptr + line.len - len, traceback, len) == 0;
     if (!words->has_traceback && !is_indented && looks_like_an_exception(line))
         words->exception = line;
     if (!words->line.len && says_something(line) && !is_boilerplate(line))
@@ -365,17 +389,19 @@ static struct slice last_line_of_none(const char *lines, bool is_told)
     struct last_words words = {0};
     struct slice reported = {"", 0};
     struct tagged by;
-    size_t rules = 0;
+    size_t rules = 0, consequences = 0; /* reports of an error that the one above it has caused */
 
     while (end) {
         struct slice line = next_line_up(lines, &end);
 
         rules += is_rule(line);
+        if (is_rule(line) && str_has_prefix(reported.ptr, "An internal error has occurred in ORTE"))
+            consequences = rules / 2;
         if (read_tag(line, &by))
             continue;
         if (rules % 2 == 0)
             last_words_read(&words, line, line.ptr != (end ? end + 1 : lines));
-        else if (rules == 1 && !is_told && says_something(line))
+        else if (rules == 2 * consequences + 1 && !is_told && says_something(line))
             reported = line; /* in the end its first */
     }
     return words.line.len ? last_words_line(&words) : translated(reported);
@@ -461,6 +487,27 @@ bool log_tail_missing_program(const char *lines, struct missing_program *ret)
             (void)read_field(line, "Node:", &ret->host);
     }
     return ret->name.len > 0;
+}
+
+char *log_tail_without_bars(const char *lines)
+{
+    AUTO(str) struct str out = {0};
+
+    for (const char *at = lines; *at;) {
+        struct slice line = {at, strcspn(at, "\n")}, text = line;
+        struct tagged by;
+
+        if (read_tag(line, &by))
+            text = by.text;
+        (void)str_add(&out, line.ptr, (size_t)(text.ptr - line.ptr));
+        if (memchr(trimmed(text).ptr, '\r', trimmed(text).len))
+            text = last_state(trimmed(text));
+        (void)str_add(&out, text.ptr, text.len);
+        at += line.len;
+        if (*at == '\n')
+            (void)str_addc(&out, *at++);
+    }
+    return mem_strdup(str_text(&out));
 }
 
 struct slice log_tail_last_line(const char *lines)

@@ -54,3 +54,5 @@ bool log_tail_missing_program(const char *lines, struct missing_program *ret);
  * one that names the field. */
 #define LOG_TAIL_LINE_MAX 200
 struct slice log_tail_last_line(const char *lines);
+/* The lines with what a terminal shows of each in the end: a progress bar goes back by "\r". Caller frees. */
+char *log_tail_without_bars(const char *lines);

@@ -103,7 +103,8 @@ static bool is_cause(const struct pod *pod, const cJSON *terminated, int64_t at)
 static void read_termination(struct pod *pod, const cJSON *status, bool is_sidecar)
 {
     const cJSON *terminated = json_at(status, "state/terminated");
-    const char *lines = log_tail_of_attempt(json_str(terminated, "message", ""));
+    AUTO(mem)
+    char *lines = log_tail_without_bars(log_tail_of_attempt(json_str(terminated, "message", "")));
     int64_t at = 0;
 
     if (timefmt_parse_rfc3339(json_str(terminated, "finishedAt", ""), &at) && at > pod->finished_s)

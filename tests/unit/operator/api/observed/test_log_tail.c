@@ -26,6 +26,24 @@ TEST(the_lines_of_an_attempt_follow_those_of_the_one_before)
         CHECK_STR_EQ(log_tail_of_attempt(row->lines), row->own);
 }
 
+TEST(of_a_progress_bar_the_last_state_is_kept)
+{
+    static const struct {
+        const char *lines, *kept;
+    } rows[] = {
+        {"\r 0%|\r95%|# |\nend", "95%|# |\nend"},
+        {"one\n[1,3]<stderr>:\r 5%|\r10%|\r\n", "one\n[1,3]<stderr>:10%|\n"},
+        {"  File a\r\nKeyError: 7\r\n", "  File a\r\nKeyError: 7\r\n"},
+        {"", ""},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem) char *kept = log_tail_without_bars(row->lines);
+
+        CHECK_STR_EQ(kept, row->kept);
+    }
+}
+
 TEST(the_worker_that_a_launcher_lost_is_found_among_its_last_lines)
 {
     static const struct {
@@ -340,9 +358,18 @@ TEST(the_last_line_is_the_last_one_with_text)
          "mpirun was asked for more processes than it has slots; set spec.launcher.slotsPerWorker to the "
          "number of "
          "processes of a worker"},
+        {RULE "Open RTE was unable to open the hostfile:\n    /etc/mpi/hostfile\nCheck\n" RULE RULE
+              "An internal error has occurred in ORTE:\n\n[[1,0],0] FORCE-TERMINATE\n" RULE,
+         "mpirun cannot open the file of --hostfile; remove the option, mpirun finds the workers without it"},
+        {RULE "PRTE was unable to open the hostfile:\n    h\n" RULE,
+         "mpirun cannot open the file of --hostfile; remove the option, mpirun finds the workers without it"},
         {"cut\noff\n" RULE, "cut"},
         {RULE "one\n", "one"},
         {"epoch 1\r\n\tover \r\n", "over"},
+        {"\repoch 1:   0%|     |\repoch 1:  95%|#### |\r", "epoch 1:  95%|#### |"},
+        {"\repoch 1:   0%|\repoch 1:  95%|Traceback (most recent call last):\n  File a\nKeyError: 7\nend\n",
+         "KeyError: 7"},
+        {"[1,3]<stderr>:\r 5%|\r10%|\n" SIGNALLED, "10%|"},
         {"one\nżółw", "żółw"},
         {LONG LONG LONG LONG LONG "6", LONG LONG LONG LONG LONG},
         {LONG LONG LONG LONG "012345678901234567890123456789012345678ż", /* cut before, not inside */
