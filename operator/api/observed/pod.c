@@ -203,21 +203,17 @@ static void read_lingering(struct pod *pod, const cJSON *spec, const cJSON *stat
     }
 }
 
-/* The kubelet ends a container whose probe fails as it ends any other; only its events tell the difference.
- */
-static const char *killing_probe_of(const cJSON *spec, const char *name)
+/* The kubelet ends a container whose probe or hook fails as it ends any other; only its events tell the
+ * difference. */
+static void read_killers(struct pod *pod, const cJSON *spec)
 {
     JSON_EACH (container, json_at(spec, "containers")) {
-        const cJSON *liveness = json_at(container, "livenessProbe");
-        const cJSON *startup = json_at(container, "startupProbe");
-
-        if (str_eq(json_str(container, "name", NULL), name))
-            return liveness && startup ? "liveness or startup"
-                   : liveness          ? "liveness"
-                   : startup           ? "startup"
-                                       : NULL;
+        if (!str_eq(json_str(container, "name", ""), pod->failed_container))
+            continue;
+        pod->has_liveness_probe = json_at(container, "livenessProbe") != NULL;
+        pod->has_startup_probe = json_at(container, "startupProbe") != NULL;
+        pod->has_start_hook = json_at(container, "lifecycle/postStart") != NULL;
     }
-    return NULL;
 }
 
 static const cJSON *find_condition(const cJSON *status, const char *type)
@@ -226,7 +222,6 @@ static const cJSON *find_condition(const cJSON *status, const char *type)
         if (str_eq(json_str(condition, "type", ""), type))
             return condition;
     }
-    return NULL;
 }
 
 /* Since when a condition is true; 0: it is not. */
@@ -334,7 +329,7 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
         pod->phase = POD_SUCCEEDED;
     read_lingering(pod, spec, containers);
     if (pod->failed_container)
-        pod->killing_probe = killing_probe_of(spec, pod->failed_container);
+        read_killers(pod, spec);
     if (pod->oom_killed && !pod->reason)
         mem_set_str(&pod->reason, "OOMKilled");
     if (is_garbage(status) && !pod->main_done)

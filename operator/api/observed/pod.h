@@ -55,7 +55,7 @@ struct pod {
     int exit_code;                  /* of that container, else 0; native sidecars do not count */
     int exit_signal;
     bool oom_killed;
-    const char *killing_probe;   /* probes of the same container that end it if they fail; NULL: none */
+    bool has_liveness_probe, has_startup_probe, has_start_hook; /* the same container */
     char *sidecar_still_running; /* a container, not a sidecar, that still runs although the first has ended;
                                     or NULL */
     char *unready_container;     /* runs and does not pass its probe although the pod runs, or NULL */

@@ -189,17 +189,30 @@ static char *missing_program_sentence(const struct missing_program *missing, con
                       (int)missing->host.len, missing->host.ptr, container, pod, exit_code);
 }
 
-/* What a kubelet sends when the probe fails. Of a pod that was deleted or stopped, no failure is reported. */
-static bool may_be_of_probe(const struct pod *pod)
+/* What a kubelet sends when a probe or the hook fails. Of a pod that was deleted or stopped, no failure is
+ * reported. */
+static char *describe_killers(const struct pod *pod)
 {
+    const struct {
+        bool is_there;
+        const char *name;
+    } rows[] = {
+        {pod->has_liveness_probe, "liveness probe"},
+        {pod->has_startup_probe, "startup probe"},
+        {pod->has_start_hook, "postStart hook"},
+    };
     int signal = pod_exit_signal(pod);
+    AUTO(str) struct str all = {0};
 
-    return pod->killing_probe && (signal == SIGTERM || signal == SIGKILL);
+    for (size_t i = 0; i < COUNT_OF(rows) && (signal == SIGTERM || signal == SIGKILL); i++)
+        if (rows[i].is_there)
+            (void)str_addf(&all, "%s%s", all.len ? " or " : "", rows[i].name);
+    return all.len ? mem_printf(", as when its %s fails", str_text(&all)) : mem_strdup("");
 }
 
 static char *container_sentence(const struct pod *pod)
 {
-    AUTO(mem) char *how = pod_exit_describe(pod);
+    AUTO(mem) char *how = pod_exit_describe(pod), *killers = describe_killers(pod);
     struct failed_rank rank;
     struct missing_program missing;
 
@@ -207,10 +220,7 @@ static char *container_sentence(const struct pod *pod)
         return rank_sentence(pod, &rank);
     if (log_tail_missing_program(pod->message, &missing))
         return missing_program_sentence(&missing, pod->failed_container, pod->name, pod->exit_code);
-    if (may_be_of_probe(pod))
-        return mem_printf("Container %s of pod %s %s, as when its %s probe fails", pod->failed_container,
-                          pod->name, how, pod->killing_probe);
-    return mem_printf("Container %s of pod %s %s", pod->failed_container, pod->name, how);
+    return mem_printf("Container %s of pod %s %s%s", pod->failed_container, pod->name, how, killers);
 }
 
 char *failure_sentence(const struct failure *failure)

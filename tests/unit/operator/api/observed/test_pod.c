@@ -146,25 +146,27 @@ TEST(a_pod_that_runs_and_is_not_ready_says_why)
     }
 }
 
-TEST(of_a_failed_container_the_probes_are_known_that_may_have_ended_it)
+TEST(of_a_failed_container_the_probes_and_the_hook_are_known_that_may_have_ended_it)
 {
     static const struct {
-        const char *probes, *killing;
+        const char *fields;
+        bool liveness, startup, hook;
     } rows[] = {
-        {"\"livenessProbe\":{}", "liveness"},
-        {"\"startupProbe\":{}", "startup"},
-        {"\"startupProbe\":{},\"livenessProbe\":{}", "liveness or startup"},
-        {"\"readinessProbe\":{}", NULL},
+        {"\"livenessProbe\":{}", true, false, false},
+        {"\"startupProbe\":{},\"lifecycle\":{\"postStart\":{}}", false, true, true},
+        {"\"readinessProbe\":{},\"lifecycle\":{\"preStop\":{}}", false, false, false},
     };
 
     CHECK_ROWS (row, rows) {
         AUTO(mem)
         char *text = mem_printf("{" METADATA "},\"spec\":{\"containers\":[{\"name\":\"main\",%s}]},"
                                 "\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[%s]}}",
-                                row->probes, STATE("main", ENDED("143", "00:02")));
+                                row->fields, STATE("main", ENDED("143", "00:02")));
         AUTO(pod) struct pod *pod = parse(text);
 
-        CHECK_STR_EQ(pod->killing_probe, row->killing);
+        CHECK_INT_EQ(pod->has_liveness_probe, row->liveness);
+        CHECK_INT_EQ(pod->has_startup_probe, row->startup);
+        CHECK_INT_EQ(pod->has_start_hook, row->hook);
     }
 }
 

@@ -129,13 +129,17 @@ TEST(a_signal_to_a_container_with_a_probe_may_be_its_kubelets)
 {
     static const struct {
         int code;
-        const char *probe, *sentence;
+        bool liveness, startup, hook;
+        const char *sentence;
     } rows[] = {
-        {143, "liveness", "was killed by SIGTERM (exit code 143), as when its liveness probe fails"},
-        {137, "startup", "was killed by SIGKILL (exit code 137), as when its startup probe fails"},
-        {143, NULL, "was killed by SIGTERM (exit code 143)"},
-        {139, "liveness", "was killed by SIGSEGV (exit code 139)"},
-        {1, "liveness", "exited with code 1"},
+        {143, true, false, false, "was killed by SIGTERM (exit code 143), as when its liveness probe fails"},
+        {137, true, true, true,
+         "was killed by SIGKILL (exit code 137), as when its liveness probe or startup probe or postStart "
+         "hook "
+         "fails"},
+        {143, false, false, false, "was killed by SIGTERM (exit code 143)"},
+        {139, true, false, false, "was killed by SIGSEGV (exit code 139)"},
+        {1, true, false, false, "exited with code 1"},
     };
 
     CHECK_ROWS (row, rows) {
@@ -143,7 +147,9 @@ TEST(a_signal_to_a_container_with_a_probe_may_be_its_kubelets)
         struct pod pod = broken_pod(row->code);
         struct failure failure = failure_of_pod(&pod);
 
-        pod.killing_probe = row->probe;
+        pod.has_liveness_probe = row->liveness;
+        pod.has_startup_probe = row->startup;
+        pod.has_start_hook = row->hook;
         check_sentence(&failure, sentence);
     }
 }
