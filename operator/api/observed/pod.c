@@ -180,6 +180,18 @@ static bool has_log(const cJSON *statuses)
     return false;
 }
 
+/* The operator's own takes no time. */
+static void read_running_init(struct pod *pod, const cJSON *spec, const cJSON *statuses)
+{
+    JSON_EACH (status, statuses) {
+        const char *name = json_str(status, "name", "");
+
+        if (json_at(status, "state/running") && !str_eq(name, NAME_LAUNCHER_PART) &&
+            !names_sidecar(spec, name))
+            mem_set_str(&pod->running_init, name);
+    }
+}
+
 static const cJSON *find_status(const cJSON *statuses, const char *name)
 {
     JSON_EACH (status, statuses) {
@@ -222,6 +234,7 @@ static const cJSON *find_condition(const cJSON *status, const char *type)
         if (str_eq(json_str(condition, "type", ""), type))
             return condition;
     }
+    return NULL;
 }
 
 /* Since when a condition is true; 0: it is not. */
@@ -328,6 +341,7 @@ static void read_status(struct pod *pod, const cJSON *spec, const cJSON *status)
     if (is_of_stop && pod->phase == POD_FAILED && pod->main_done && !pod->failed_container)
         pod->phase = POD_SUCCEEDED;
     read_lingering(pod, spec, containers);
+    read_running_init(pod, spec, json_at(status, "initContainerStatuses"));
     if (pod->failed_container)
         read_killers(pod, spec);
     if (pod->oom_killed && !pod->reason)
@@ -392,6 +406,7 @@ static const size_t TEXTS[] = {
     offsetof(struct pod, host),
     offsetof(struct pod, sidecar_still_running),
     offsetof(struct pod, unready_container),
+    offsetof(struct pod, running_init),
 };
 
 static char **text_of(struct pod *pod, size_t i)

@@ -59,6 +59,7 @@ struct pod {
     char *sidecar_still_running; /* a container, not a sidecar, that still runs although the first has ended;
                                     or NULL */
     char *unready_container;     /* runs and does not pass its probe although the pod runs, or NULL */
+    char *running_init;          /* an init container, no sidecar, that runs; or NULL */
     char *failed_container;      /* its name, or NULL */
     char *failed_reason;         /* Kubernetes' reason for its end, such as Error or OOMKilled; or NULL */
     const char *trouble;         /* of reasons.h: why it waits, or why it failed; NULL: no problem */

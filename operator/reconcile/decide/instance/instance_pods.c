@@ -90,20 +90,36 @@ static void report_not_prepared(const struct job_view *view, const struct pod *p
     ret->is_stuck = is_late;
 }
 
+/* It may load data, or wait for something that never comes. */
+static void report_running_init(const struct job_view *view, const struct pod *pod,
+                                struct instance_result *ret)
+{
+    instance_set_result(
+        ret, INSTANCE_STARTING, "PodWaiting",
+        "Pod %s is waiting: init container %s still runs after %d s (kubectl logs -n %s %s -c %s)", pod->name,
+        pod->running_init, PREPARED_S, view->ns, pod->name, pod->running_init);
+}
+
 void report_waiting_pod(const struct job_view *view, const struct pod_summary *pods, struct plan *plan,
                         struct instance_result *ret)
 {
-    const struct pod *not_prepared = pods->not_prepared;
-    int64_t waited_s = not_prepared ? view->now_unix_s - not_prepared->scheduled_s : 0;
+    const struct pod *not_prepared = pods->not_prepared,
+                     *slow = not_prepared ? not_prepared : pods->with_running_init;
+    int64_t waited_s = slow ? view->now_unix_s - slow->scheduled_s : 0;
+    int64_t named_s = not_prepared ? NAMED_S : PREPARED_S;
 
     if (pods->waiting_pod)
         report_pod_trouble(pods->waiting_pod, ret);
-    if (pods->waiting_pod || !not_prepared)
+    if (pods->waiting_pod || !slow)
         return;
     if (waited_s < PREPARED_S)
-        plan_again_at(plan, view->now_ms + ((waited_s < NAMED_S ? NAMED_S : PREPARED_S) - waited_s) * 1000);
-    if (waited_s >= NAMED_S)
+        plan_again_at(plan, view->now_ms + ((waited_s < named_s ? named_s : PREPARED_S) - waited_s) * 1000);
+    if (waited_s < named_s)
+        return;
+    if (not_prepared)
         report_not_prepared(view, not_prepared, waited_s >= PREPARED_S, ret);
+    else
+        report_running_init(view, slow, ret);
 }
 
 static void report_ended_main(const struct pod *pod, struct instance_result *ret)

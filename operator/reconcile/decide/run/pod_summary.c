@@ -152,16 +152,24 @@ static bool is_unready(const struct pod *pod)
     return (pod->node_not_ready || pod->unready_container) && !pod_is_ending(pod);
 }
 
+static void keep_longest(const struct pod *pod, const struct pod **slot)
+{
+    if (!*slot || pod->scheduled_s < (*slot)->scheduled_s)
+        *slot = pod;
+}
+
 static void sum_up_start(const struct pod *pod, struct pod_summary *pods)
 {
     pods->begun += pod->begun_s || pod->phase != POD_PENDING;
     if (is_unready(pod) && pods->unready++ == 0)
         pods->unready_pod = pod;
+    if (pod->running_init && pod->phase == POD_PENDING && !pod_is_ending(pod))
+        keep_longest(pod, &pods->with_running_init);
     if (!is_unbegun(pod))
         return;
     pods->not_started++;
-    if (pod->sandbox_not_ready && (!pods->not_prepared || pod->scheduled_s < pods->not_prepared->scheduled_s))
-        pods->not_prepared = pod;
+    if (pod->sandbox_not_ready)
+        keep_longest(pod, &pods->not_prepared);
 }
 
 void pod_summary_of(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods)

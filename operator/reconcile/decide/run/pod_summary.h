@@ -16,8 +16,9 @@ struct pod_summary {
     struct failure for_policy; /* the pod whose exit code restartPolicy uses: the launcher, if there is one */
     const struct pod *waiting_pod; /* its status has the reason */
     const struct pod
-        *not_prepared;        /* whose node has not set up its volumes and network yet; the longest of them */
-    uint32_t with_ended_main; /* running workers whose first container has ended */
+        *not_prepared; /* whose node has not set up its volumes and network yet; the longest of them */
+    const struct pod *with_running_init;    /* the longest scheduled one */
+    uint32_t with_ended_main;               /* running workers whose first container has ended */
     const struct pod *with_running_sidecar; /* one of them */
     uint32_t ready;                         /* workers that the launcher can reach */
     uint32_t unready;                       /* that run and are not ready, with the launcher... */

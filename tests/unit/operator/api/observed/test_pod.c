@@ -266,6 +266,29 @@ TEST(a_running_sidecar_keeps_a_pod_from_being_quiet)
     CHECK(!pod_has_stopped(pod, false, false));
 }
 
+TEST(an_init_container_that_runs_is_named)
+{
+    static const struct {
+        const char *statuses, *name;
+    } rows[] = {
+        {STATE("wait", RUNNING), "wait"},
+        {STATE("wait", ENDED("0", "00:01")), NULL},
+        {STATE("proxy", RUNNING), NULL},
+        {STATE("ipu-launcher", RUNNING), NULL},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = mem_printf("{" METADATA "},\"spec\":{\"nodeName\":\"n1\",\"initContainers\":[{\"name\":"
+                                "\"proxy\",\"restartPolicy\":\"Always\"}]},\"status\":{\"phase\":\"Pending\","
+                                "\"initContainerStatuses\":[%s]}}",
+                                row->statuses);
+        AUTO(pod) struct pod *pod = parse(text);
+
+        CHECK_STR_EQ(pod->running_init, row->name);
+    }
+}
+
 TEST(an_init_container_can_be_the_cause)
 {
     AUTO(pod)

@@ -240,6 +240,26 @@ TEST(pods_whose_network_does_not_come_are_stuck_after_a_minute)
                 "(kubectl describe pod -n ns job-worker-0)");
 }
 
+/* It may load data for hours: no deadline of the start counts it. */
+TEST(an_init_container_that_runs_long_is_named)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"startDeadlineSeconds\":30"));
+    struct wpod *slow = pod(w, "job-worker-0");
+
+    be_stuck(w, "PodInitializing");
+    slow->running_init = true;
+    world_settle(w);
+    world_pass(w, MINUTE_MS - 1000);
+    CHECK_STR_EQ(world_said(w, "reason"), "StartingPods");
+    world_pass(w, 2000);
+    check_state(w, "Starting", "PodWaiting",
+                "Pod job-worker-0 is waiting: init container wait still runs after 60 s (kubectl logs -n ns "
+                "job-worker-0 -c wait)");
+    world_pass(w, 10 * MINUTE_MS);
+    CHECK_STR_EQ(world_said(w, "reason"), "PodWaiting");
+    CHECK_STR_EQ(world_said(w, "stuckSince"), "");
+}
+
 TEST(pods_that_the_api_server_does_not_take_are_stuck)
 {
     AUTO(world) struct world *w = world_new(LIMITED("\"startDeadlineSeconds\":30"));

@@ -233,11 +233,11 @@ static void put_lingering(cJSON *object, const struct wpod *pod)
     json_put_object(json_put_object(board, "state"), "running");
 }
 
-static void put_running_sidecar(cJSON *status)
+static void put_running_init(cJSON *status, const char *name)
 {
     cJSON *container = json_push_take(json_put_array(status, "initContainerStatuses"), json_object());
 
-    json_put_str(container, "name", "proxy");
+    json_put_str(container, "name", name);
     json_put_object(json_put_object(container, "state"), "running");
 }
 
@@ -309,14 +309,19 @@ static void put_unscheduled(cJSON *status, const struct wpod *pod)
     json_put_str(condition, "message", pod->waits_for);
 }
 
-static void put_unprepared(cJSON *status, const struct wpod *pod)
+static void put_scheduled(cJSON *status, const struct wpod *pod)
 {
     cJSON *placed = json_push_take(conditions_of(status), json_object());
-    cJSON *prepared = json_push_take(conditions_of(status), json_object());
 
     json_put_str(placed, "type", "PodScheduled");
     json_put_str(placed, "status", "True");
     json_put_time(placed, "lastTransitionTime", START_UNIX_S + pod->scheduled_ms / 1000);
+}
+
+static void put_unprepared(cJSON *status)
+{
+    cJSON *prepared = json_push_take(conditions_of(status), json_object());
+
     json_put_str(prepared, "type", "PodReadyToStartContainers");
     json_put_str(prepared, "status", "False");
 }
@@ -368,7 +373,7 @@ cJSON *world_pod_object(const struct wpod *pod)
     json_put_str(status, "phase", phase_of(pod));
     json_put_str(status, "reason", is_past_deadline(pod) ? "DeadlineExceeded" : pod->ended_by);
     if (pod->has_running_sidecar)
-        put_running_sidecar(status);
+        put_running_init(status, "proxy");
     if (pod->report != REPORT_NOTHING)
         put_container_state(status, pod);
     if (pod->report == REPORT_RUNNING && !pod->is_unready)
@@ -380,8 +385,12 @@ cJSON *world_pod_object(const struct wpod *pod)
         put_disruption(status, pod);
     if (pod->waits_for)
         put_unscheduled(status, pod);
+    if (pod->sandbox_not_ready || pod->running_init)
+        put_scheduled(status, pod);
     if (pod->sandbox_not_ready)
-        put_unprepared(status, pod);
+        put_unprepared(status);
+    if (pod->running_init)
+        put_running_init(status, "wait");
     return object;
 }
 

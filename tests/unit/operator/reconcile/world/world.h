@@ -34,6 +34,7 @@ struct wpod {
     const char *ip;             /* its address, once it runs; NULL: one of its own */
     bool is_slow;               /* its node prepares it */
     bool sandbox_not_ready;     /* and says that it has not got its volumes */
+    bool running_init;          /* its init container "wait" runs */
     bool exists;                /* as an object */
     bool process;               /* the truth: something of it runs and may use IPUs */
     enum wpod_report report;
