@@ -10,6 +10,7 @@ import { lastSignOf, totals } from "./map.js";
 import { Ago } from "./parts.jsx";
 import { Queues } from "./queue.jsx";
 import { queuesOf } from "./queue.js";
+import { Starts } from "./starts.jsx";
 import { newStore, openLog, receive, LIMITS } from "./store.js";
 import { count } from "./text.js";
 
@@ -90,7 +91,7 @@ function App() {
                 {"job" in store.forbidden && <p class="note">You may not list jobs: {store.forbidden.job}</p>}
                 {[...store.evicted].map((kind) => <p key={kind} class="note">There are more than {count(LIMITS[kind], kind)}; the others are not shown.</p>)}
                 {view === "jobs" ? <Jobs store={store} now={now} /> : view === "job" ? <Job store={store} id={job} now={now} />
-                    : <div class="home"><IpuMap store={store} numbers={numbers} now={now} /><Queues store={store} now={now} /></div>}
+                    : <div class="home"><IpuMap store={store} numbers={numbers} now={now} /><div><Starts controllers={store.objects.controller} now={now} /><Queues store={store} now={now} /></div></div>}
             </main>
         </>
     );

@@ -2,11 +2,15 @@
 
 import { instant } from "./text.js";
 
-/* When it starts: {from, likely, to}, in milliseconds; `to` is undefined if nobody knows the end. */
-export function bandOf(job) {
-    const { earliest, expected, latest } = job.status?.forecast ?? {};
+/* {from, likely, to}, in milliseconds; `to` is undefined if nobody knows the end. Null: nothing is known. */
+export function bandOfTimes({ earliest, expected, latest }) {
     const from = instant(earliest), likely = instant(expected), to = instant(latest);
     return from === undefined && likely === undefined ? null : { from: from ?? likely, likely, to };
+}
+
+/* When it starts. */
+export function bandOf(job) {
+    return bandOfTimes(job.status?.forecast ?? {});
 }
 
 function isWaiting(job) {

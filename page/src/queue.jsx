@@ -20,14 +20,18 @@ function Bar({ band, axis }) {
     );
 }
 
+export function Times({ band, now }) {
+    const when = (time) => time <= now ? "now" : clock(time, now);
+    const range = band.to === undefined ? `${when(band.from)} or later` : when(band.from) === when(band.to) ? when(band.from) : `${when(band.from)} – ${when(band.to)}`;
+    return <>{range}{band.likely !== undefined && when(band.likely) !== range && <>, likely <b>{when(band.likely)}</b></>}</>;
+}
+
 export function Band({ job, band, now }) {
     if (!band) return <span class="faint">not known</span>;
     const { asOf, basis, reservedBlock } = job.status.forecast, told = instant(asOf);
-    const when = (time) => time <= now ? "now" : clock(time, now);
-    const range = band.to === undefined ? `${when(band.from)} or later` : when(band.from) === when(band.to) ? when(band.from) : `${when(band.from)} – ${when(band.to)}`;
     return (
         <span>
-            {range}{band.likely !== undefined && when(band.likely) !== range && <>, likely <b>{when(band.likely)}</b></>}
+            <Times band={band} now={now} />
             <small>{basis && <> {basis}</>}{reservedBlock && <> · reserved</>}{told < now - OUTDATED_MS && <> · as of <Time time={told} now={now} /></>}</small>
         </span>
     );

@@ -173,7 +173,10 @@ def site(server):
     parts = [partition("ml/bert-l", "ild0", 0, 32), partition("cv/resnet-3", "ild0", 32, 16), partition("cv/resnet-4", "ild0", 48, 8, state="ERROR"),
              partition("ml/digits", "ild1", 0, 16), partition("nlp/llm", "ild2", 0, 64),
              {"size": 16, "state": "ACTIVE", "ours": False, "places": [{"domain": "ild1", "ipus": mask(*range(48, 64))}]}]
-    server.put("controller", controller(partitions=parts, cordoned=["ild3"], cordon={"state": "Drained", "domains": ["ild3"]}))
+    later = {"state": "Later", "earliest": at(5), "expected": at(20), "latest": at(45)}
+    starts = [*({"ipus": ipus, "state": "Now"} for ipus in (1, 2, 4, 8)), *({"ipus": ipus, **later, "startsNowWithin": 2700} for ipus in (16, 32)),
+              {"ipus": 64, **later}, {"ipus": 128, "state": "Open"}, {"ipus": 256, "state": "Never"}]
+    server.put("controller", controller(partitions=parts, cordoned=["ild3"], cordon={"state": "Drained", "domains": ["ild3"]}, starts=starts))
     server.put("controller", controller("pod64", ("ild0",), conditions=[
         {"type": "Reachable", "status": "False", "reason": "ControllerUnavailable", "message": "cannot connect to pod64:8090: connection refused"}]))
     for key, ipus in (("ml/bert-l", 32), ("cv/resnet-3", 16), ("nlp/llm", 64)):

@@ -14,7 +14,7 @@ SCHEMES = ("light", "dark")
 MARGIN = 16
 # What each picture is of: the route, width and height of the window, the part of the page (None: the window), and words that must be on it.
 STATES = {
-    "map": ("", 1100, 700, None, ("pod256", "40 of 256 IPUs free", "ml/bert-l", "cordoned", "connection refused")),
+    "map": ("", 1100, 700, None, ("pod256", "40 of 256 IPUs free", "ml/bert-l", "cordoned", "connection refused", "When a new job would start")),
     "queue": ("", 800, 900, "section[aria-labelledby=queue]", ("ml/train-7", "nlp/big-1", "14 runs of eval-*")),
     "job": ("#/job/ml/digits", 1100, 840, None, ("ml/digits", "1 of 1 instance", "41%", "OOMKilled", "digits-worker-3", "loss", "allocating 8 GiB")),
 }

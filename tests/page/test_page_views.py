@@ -56,6 +56,21 @@ def test_what_visibility_leaves_of_names(server, viewer):
     viewer().open().sees("jobs of namespace ml", "does not tell where its partitions are", "3 more partitions not listed")
 
 
+def test_a_table_tells_when_a_new_job_would_start(server, viewer):
+    site(server)
+    page = viewer(timezone_id="UTC").open().page
+    table = page.get_by_role("table", name="When a new job of each number of IPUs would start")
+    band = f"{at(5)[11:16]} – {at(45)[11:16]}, likely {at(20)[11:16]}"
+    rows = lambda: [" ".join(text.split()) for text in table.locator("tbody tr").all_inner_texts()]  # noqa: E731
+    assert rows() == ["1 – 8 now pod256", f"16 – 32 {band} · now with activeDeadlineSeconds: 2700 (45m) or less pod256", f"64 {band} pod256",
+                      "128 at a time that is not known pod256", "256 never: no controller makes such a partition"]
+    server.put("controller", controller("small", starts=[{"ipus": 16, "state": "Now"}]))
+    until(lambda: rows()[1:3] == ["16 now small", f"32 {band} · now with activeDeadlineSeconds: 2700 (45m) or less pod256"], lambda: f"the sooner one is told: {rows()}")
+    for name in ("small", "pod256"):
+        server.put("controller", controller(name))
+    until(lambda: table.count() == 0, "nothing is told any more")
+
+
 def test_queue_has_places_bands_and_holders(server, viewer):
     site(server)
     one = viewer(timezone_id="UTC").open()
