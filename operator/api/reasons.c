@@ -90,8 +90,8 @@ const struct reason reasons[] = {
      "Look for a missing Secret, ConfigMap or claim among those that the message names; the events of "
      "the pod say which"},
     {"Unschedulable", REASON_WARNING, "No node has enough free resources for a pod, or none may run it",
-     "If the message names a claim, create it or correct its name; else lower the pod's requests, or change "
-     "its nodeSelector or tolerations"},
+     "If the message is about claims, create them, or correct their names or storage classes (kubectl get "
+     "pvc); else lower the pod's requests, or change its nodeSelector or tolerations"},
     {"HostPortConflict", REASON_WARNING,
      "A port of the node that a pod declares as hostPort is in use on a node",
      "Wait for the pod that has the port, delete it, or set hostNetwork: false in the template"},
