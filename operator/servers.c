@@ -13,6 +13,17 @@ struct servers {
     struct progress_server *progress_server;
 };
 
+static bool keeps_limits(const struct options *o)
+{
+    for (size_t i = 0; i < o->controllers.count; i++) {
+        const struct vipu_controller_config *c = &o->controllers.items[i];
+
+        if ((c->has_policy ? (int)c->policy : o->queue_policy) != FORECAST_STRICT)
+            return true;
+    }
+    return false;
+}
+
 static bool start_webhooks(struct servers *servers, struct err *err)
 {
     const struct options *o = servers->options.options;
@@ -30,6 +41,7 @@ static bool start_webhooks(struct servers *servers, struct err *err)
                                                 .largest_partition = servers->options.largest_partition,
                                                 .priority_classes = servers->options.priority_classes,
                                                 .queue_limits = servers->options.queue_limits,
+                                                .keeps_limits = keeps_limits(o),
                                                 .count_waiting = servers->options.count_waiting,
                                                 .ctx = servers->options.ctx},
                      err);

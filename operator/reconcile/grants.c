@@ -85,15 +85,16 @@ bool *grants_find_eligible(const struct reconciler *r, const cJSON *selector)
 static void read_template(const struct reconciler *r, const struct job *job, struct job_cache *cache)
 {
     struct err err = {0};
-    AUTO(json) cJSON *pod_template = NULL;
+    AUTO(json) cJSON *pod_template = NULL, *launcher = NULL;
 
     if (cache->eligible && cache->eligible_generation == job->generation)
         return;
     pod_template = job_template(job, &err);
+    launcher = job->spec.has_launcher ? job_launcher(job, &err) : NULL;
     mem_free(cache->eligible);
     cache->eligible = grants_find_eligible(r, json_at(pod_template, "spec/nodeSelector"));
     cache->eligible_generation = job->generation;
-    cache->grace_s = json_i64(pod_template, "spec/terminationGracePeriodSeconds", POD_GRACE_S);
+    cache->grace_s = job_grace_s(pod_template, launcher);
 }
 
 /* What the queue needs of the job, so that its evaluation need not look at thousands of jobs. */
@@ -104,7 +105,7 @@ static void note_job(const struct reconciler *r, const struct job *job, struct j
 
     read_template(r, job, cache);
     cache->ipus_per_instance = job->spec.ipus_per_instance;
-    cache->limit_s = lifetime_bound_s(&job->spec, cache->grace_s);
+    cache->limit_s = job_limit_s(&job->spec);
     cache->limited_s = 0;
     if (cache->limit_s) {
         status = job_status(job, &err);
@@ -549,6 +550,19 @@ static char *place_of(const struct reconciler *r, const struct claims_controller
     return vipu_pool_part_name(c->pool, &part);
 }
 
+/* The job may change before its record is written. */
+static struct job_grant grant_of(const struct reconciler *r, const struct job_cache *cache,
+                                 const struct claims_controller *c, const struct claims_grant *grant)
+{
+    struct job_grant given = {.controller = c->name, .place = place_of(r, c, grant)};
+
+    if (c->policy != FORECAST_STRICT) {
+        given.limit_s = cache->limit_s;
+        given.grace_s = cache->grace_s;
+    }
+    return given;
+}
+
 /* The grants of this claim follow those of the claims before it. */
 static bool update_grants(struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
 {
@@ -565,7 +579,7 @@ static bool update_grants(struct reconciler *r, struct ipu_queue *ipu_queue, siz
         const struct claims_controller *c = &ipu_queue->view.controllers[grant->controller];
 
         grants = mem_grow(grants, count + 1, sizeof(*grants));
-        grants[count++] = (struct job_grant){c->name, place_of(r, c, grant)};
+        grants[count++] = grant_of(r, cache, c, grant);
     }
     if (count == 0 && cache->claims.grant_count == 0)
         return false;

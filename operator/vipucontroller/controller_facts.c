@@ -19,8 +19,8 @@ static struct controller_partition read_partition(const struct reconciler *r, co
                                          .is_ours = is_ours,
                                          .job_ns = has_job ? record->job_ns : NULL,
                                          .job_key = has_job ? record->job_key : NULL,
-                                         .until_s = cache ? job_cache_end_s(cache, record->created_s)
-                                                          : FORECAST_UNKNOWN};
+                                         .until_s =
+                                             cache ? job_cache_kept_end_s(cache, record) : FORECAST_UNKNOWN};
 }
 
 /* One that several controllers could serve waits for each of them. */

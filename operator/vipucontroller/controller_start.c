@@ -1,6 +1,6 @@
 #include "operator/vipucontroller/controller_start.h"
 
-#include "operator/api/observed/pod.h"
+#include "operator/api/job/job.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/model/job_forecast.h"
 #include "operator/reconcile/report/plan_text.h"
@@ -45,7 +45,7 @@ size_t controller_start_bounds(const struct forecast_plan *plan, uint32_t contro
 
 int64_t controller_start_within(int64_t bound_s)
 {
-    int64_t ending_s = lifetime_bound_s(&(struct job_spec){.active_deadline_s = 1}, POD_GRACE_S) - 1;
+    int64_t ending_s = lifetime_bound_s(1, POD_GRACE_S) - 1;
     int64_t within_s = bound_s - ending_s - CREATED_WITHIN_S;
 
     return within_s > 0 ? job_forecast_round_span(within_s) : 0;

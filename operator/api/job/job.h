@@ -135,6 +135,14 @@ bool job_is_reconfigurable(const struct job_spec *spec);   /* the size of the pa
 uint32_t job_gcds(const struct job_spec *spec);
 uint32_t job_slots(const struct job_spec *spec); /* processes that mpirun may start on each worker */
 uint32_t job_vipu_replicas(const struct job_spec *spec);
+/* For how long it may have IPUs at a time: the shorter of its deadline and the time of an interactive job; 0:
+ * no limit. */
+uint32_t job_limit_s(const struct job_spec *spec);
+#define POD_GRACE_S 30 /* what the API server sets if a pod says nothing */
+/* How long such a pod may take to stop, however long its template says. */
+uint32_t job_pod_grace_s(const cJSON *pod_spec);
+/* The same for the pods of a job, of spec.workers.template and spec.launcher, which may be NULL. */
+uint32_t job_grace_s(const cJSON *workers_template, const cJSON *launcher);
 /* A number of `total` instances; a percentage is rounded up or down. */
 uint32_t int_or_percent_of(const struct int_or_percent *share, uint32_t total, bool round_up);
 /* How many instances may run in addition during a rollout: not more than there are to be replaced. */

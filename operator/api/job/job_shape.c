@@ -124,3 +124,31 @@ uint32_t job_vipu_replicas(const struct job_spec *spec)
 
     return replicas && replicas % gcds == 0 ? replicas : gcds;
 }
+
+uint32_t job_limit_s(const struct job_spec *spec)
+{
+    uint32_t deadline_s = spec->active_deadline_s, ttl_s = spec->interactive_ttl_s;
+
+    return ttl_s && (!deadline_s || ttl_s < deadline_s) ? ttl_s : deadline_s;
+}
+
+uint32_t job_pod_grace_s(const cJSON *pod_spec)
+{
+    const cJSON *value = json_at(pod_spec, "terminationGracePeriodSeconds");
+
+    if (!cJSON_IsNumber(value))
+        return POD_GRACE_S;
+    return value->valuedouble < 0           ? 0
+           : value->valuedouble < INT32_MAX ? (uint32_t)value->valuedouble
+                                            : INT32_MAX;
+}
+
+/* A launcher inherits what it does not set. */
+uint32_t job_grace_s(const cJSON *workers_template, const cJSON *launcher)
+{
+    const cJSON *own = json_at(launcher, "template/spec");
+    uint32_t workers_s = job_pod_grace_s(json_at(workers_template, "spec"));
+    uint32_t launcher_s = json_at(own, "terminationGracePeriodSeconds") ? job_pod_grace_s(own) : 0;
+
+    return workers_s > launcher_s ? workers_s : launcher_s;
+}

@@ -275,3 +275,49 @@ void validate_change(const cJSON *old, const cJSON *job, struct strv *problems)
     if (!str_eq(before.managed_by, after.managed_by))
         cannot_change(job, "spec/managedBy", problems);
 }
+
+static void cannot_grow(const cJSON *job, const char *path, struct strv *problems)
+{
+    const char *why = "must not become longer while the job has IPUs: other jobs may be promised them; set "
+                      "spec.suspend to true first";
+    const cJSON *value = field_at(job, path);
+
+    if (value)
+        field_invalid(problems, path, value, why);
+    else
+        field_forbidden(problems, path,
+                        "must not be removed while the job has IPUs: other jobs may be promised "
+                        "them; set spec.suspend to true first");
+}
+
+static uint32_t grace_of(const cJSON *job)
+{
+    return job_grace_s(json_at(job, "spec/workers/template"), json_at(job, "spec/launcher"));
+}
+
+void validate_limits(const cJSON *old, const cJSON *job, struct strv *problems)
+{
+    static const char launcher_grace[] = "spec/launcher/template/spec/terminationGracePeriodSeconds";
+    static const char workers_grace[] = "spec/workers/template/spec/terminationGracePeriodSeconds";
+    AUTO(strv) struct strv unused = {0};
+    AUTO(jobspec) struct job_spec before, after;
+    uint32_t limit_s;
+
+    jobspec_read(old, &before, &unused);
+    jobspec_read(job, &after, &unused);
+    limit_s = job_limit_s(&before);
+    if (!limit_s || after.suspend || !json_at(old, "status/startTime") ||
+        json_at(old, "status/completionTime"))
+        return;
+    if (!job_limit_s(&after) || job_limit_s(&after) > limit_s)
+        cannot_grow(
+            job, before.active_deadline_s == limit_s ? "spec/activeDeadlineSeconds" : "spec/interactive/ttl",
+            problems);
+    if (grace_of(job) > grace_of(old))
+        cannot_grow(job,
+                    field_at(job, launcher_grace) &&
+                            job_pod_grace_s(json_at(job, "spec/launcher/template/spec")) == grace_of(job)
+                        ? launcher_grace
+                        : workers_grace,
+                    problems);
+}

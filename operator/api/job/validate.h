@@ -13,3 +13,6 @@ void validate_job(const cJSON *job, struct job_spec *ret, struct strv *problems)
 /* What may not change between two versions of a job: what shapes its partitions, who runs it. Values that
  * mean the same ("8" and 8) are no change, and what was not valid before may be mended. */
 void validate_change(const cJSON *old, const cJSON *job, struct strv *problems);
+/* Where jobs are let past others by the limits of those that have IPUs: while a job with a limit has some,
+ * according to the status of `old`, it may not get more time. */
+void validate_limits(const cJSON *old, const cJSON *job, struct strv *problems);

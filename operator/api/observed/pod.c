@@ -8,6 +8,7 @@
 #include "base/core/str.h"
 #include "base/text/timefmt.h"
 #include "base/core/utf8.h"
+#include "operator/api/job/job.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/log_tail.h"
 #include "operator/api/observed/owner.h"

@@ -11,7 +11,6 @@ enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOW
 
 /* No instance has so many pods; a label with a larger number is invalid. */
 #define POD_SEATS_MAX 8192
-#define POD_GRACE_S 30 /* what the API server sets if a pod says nothing */
 
 /* One allocation, followed by its strings, which must not be replaced. */
 struct pod {

@@ -56,6 +56,8 @@ struct record *record_parse(const cJSON *configmap)
     record->size = number(data, "size", JOB_IPUS_MAX);
     record->gcds = number(data, "gcds", JOB_IPUS_MAX);
     record->replicas = number(data, "replicas", JOB_IPUS_MAX);
+    record->limit_s = number(data, "limitSeconds", UINT32_MAX);
+    record->grace_s = number(data, "graceSeconds", INT32_MAX);
     record->has_launcher = flag(data, "launcher");
     record->reconfigurable = flag(data, "reconfigurable");
     record->started = flag(data, "started");
@@ -174,6 +176,10 @@ cJSON *record_build(const struct record *record, const char *operator_ns)
     json_put_strf(data, "replicas", "%u", record->replicas);
     json_put_str(data, "launcher", record->has_launcher ? "true" : "false");
     json_put_str(data, "reconfigurable", record->reconfigurable ? "true" : "false");
+    if (record->limit_s) {
+        json_put_strf(data, "limitSeconds", "%u", record->limit_s);
+        json_put_strf(data, "graceSeconds", "%u", record->grace_s);
+    }
     put_changing(data, record);
     return configmap;
 }

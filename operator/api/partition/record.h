@@ -26,6 +26,11 @@ struct record {
     bool has_launcher; /* and one launcher pod, with the index after theirs */
     uint32_t size, gcds, replicas;
     bool reconfigurable;
+    /* While it is recorded, the instance has no more time than the job allowed when it got the IPUs, because
+     * others may have been let past or promised a start by that. 0: there was no limit, or no such promises.
+     */
+    uint32_t limit_s;
+    uint32_t grace_s;     /* with it: how long its pods may take to stop */
     bool started;         /* all workers of this run have existed */
     bool launched;        /* the launcher of this run is being created, or was */
     bool outcome_unknown; /* a create or remove was sent and its outcome is unknown */

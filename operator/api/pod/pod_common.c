@@ -137,6 +137,12 @@ void pod_common_put_network(cJSON *spec, const struct pod_spec_options *options)
         pod_common_default_str(spec, "dnsPolicy", "ClusterFirstWithHostNet");
 }
 
+void pod_common_limit_grace(cJSON *spec, const struct partition_placement *place)
+{
+    if (place->keeps_grace && job_pod_grace_s(spec) > place->grace_s)
+        json_put_i64(spec, "terminationGracePeriodSeconds", place->grace_s);
+}
+
 void pod_common_set_node_selector(cJSON *spec, const struct partition_placement *place)
 {
     if (place->node_label)

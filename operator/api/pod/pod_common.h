@@ -27,5 +27,6 @@ void pod_common_wrap(cJSON *container, const char *verb, const cJSON *command);
 void pod_common_add_launcher(cJSON *spec, const struct pod_spec_options *options);
 void pod_common_set_termination_message_policy(cJSON *containers);
 void pod_common_put_network(cJSON *spec, const struct pod_spec_options *options);
+void pod_common_limit_grace(cJSON *spec, const struct partition_placement *place);
 void pod_common_set_node_selector(cJSON *spec, const struct partition_placement *place);
 void pod_common_add_pull_secrets(cJSON *spec, const char *const *names);

@@ -237,6 +237,7 @@ static cJSON *make_spec(const struct job *job, uint32_t instance, const cJSON *w
     add_aliases(spec, job, instance, hosts);
     pod_common_set_termination_message_policy(pod_common_array(spec, "initContainers"));
     pod_common_set_termination_message_policy(pod_common_array(spec, "containers"));
+    pod_common_limit_grace(spec, place);
     pod_common_set_node_selector(spec, place);
     pod_common_add_pull_secrets(spec, options->pull_secrets);
     leave_token_out(spec);

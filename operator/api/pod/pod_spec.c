@@ -73,6 +73,7 @@ static void fill_spec(cJSON *spec, const struct job *job, uint32_t instance, uin
     pod_common_set_termination_message_policy(pod_common_array(spec, "initContainers"));
     pod_common_set_termination_message_policy(pod_common_array(spec, "containers"));
     put_hostname(spec, job, instance * job->spec.workers_per_instance + worker, pod);
+    pod_common_limit_grace(spec, place);
     pod_common_set_node_selector(spec, place);
     pod_common_add_pull_secrets(spec, options->pull_secrets);
     json_put_str(spec, "restartPolicy",

@@ -31,6 +31,8 @@ struct partition_placement {
     bool reconfigurable;
     const char *target_options; /* JSON text for POPLAR_TARGET_OPTIONS, or NULL */
     uint32_t start;             /* of the record */
+    bool keeps_grace;           /* the record has a limit: the pods may not take longer to stop than... */
+    uint32_t grace_s;           /* ...this, whatever the template says by now */
     uint16_t agent_port;        /* of the workers' agents, with a launcher */
     bool vipu_tls;              /* the controller requires TLS; these two are in the start's Secret: */
     bool has_vipu_user, has_vipu_ca;

@@ -90,6 +90,8 @@ static bool find_placement(const struct reconciler *r, const struct record *reco
         .reconfigurable = record->reconfigurable,
         .target_options = *ret_options,
         .start = record->start,
+        .keeps_grace = record->limit_s > 0,
+        .grace_s = record->grace_s,
         .vipu_tls = config->tls,
         .has_vipu_user = access.user_id != NULL,
         .has_vipu_ca = access.ca_pem != NULL,

@@ -386,6 +386,20 @@ static void report_hold(const struct job_view *view, const struct plan *plan, st
     mem_free(before);
 }
 
+static void report_outgrown_limit(const struct job_view *view, struct job_verdict *v)
+{
+    uint32_t limit_s = lifetime_outgrown_s(view);
+    char *before = v->message;
+
+    if (!limit_s || verdict_has_ended(v))
+        return;
+    v->message =
+        mem_printf("%s; its limit was raised while it has IPUs, and it still ends after %u s: other jobs "
+                   "may be promised them; suspend and resume the job to apply it",
+                   before, limit_s);
+    mem_free(before);
+}
+
 /* The report that a job is starting can wait for the next step. No other can. */
 static bool is_transient_step(const struct tally *tally, const struct job_verdict *v)
 {
@@ -442,6 +456,7 @@ static void decide_active_job(const struct job_view *view, const cJSON *status, 
     set_verdict(view, status, &tally, &v);
     report_rollout(view, &rollout, waits, &v);
     report_hold(view, plan, &v);
+    report_outgrown_limit(view, &v);
     has_rejected_write = verdict_note_rejected_write(view, plan, &v);
     if (view->job->overrides_restart_policy &&
         json_i64(status, "observedGeneration", 0) != view->job->generation && is_time_to_report(&tally, &v))

@@ -95,14 +95,20 @@ static void count_pods(const struct job_view *view, struct job_verdict *v)
     }
 }
 
-static bool has_records(const struct job_view *view)
+/* With the same IPUs it goes on if it is resumed now. Those that are being removed are not used again. */
+static bool has_ipus(const struct job_view *view)
 {
-    if (view->pending_record)
-        return true;
     for (size_t i = 0; i < view->live_count; i++) {
         if (view->live[i].record)
             return true;
     }
+    return false;
+}
+
+static bool has_records(const struct job_view *view)
+{
+    if (view->pending_record || has_ipus(view))
+        return true;
     for (size_t i = 0; i < view->tombstone_count; i++) {
         if (!view->tombstones[i].record->spent_s)
             return true;
@@ -241,7 +247,7 @@ static bool waits_for_controller(const struct job_view *view)
 
 void decide_suspended(const struct job_view *view, const cJSON *status, struct plan *plan)
 {
-    struct job_verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended"};
+    struct job_verdict v = {.state = JOB_SUSPENDED, .reason = "Suspended", .has_started = has_ipus(view)};
     char *text = stop_all(view, KEEP_ALL, RELEASE_FOR_NOW, plan);
 
     verdict_read_ended(status, &v);

@@ -4,7 +4,6 @@
 #include "base/text/timefmt.h"
 
 #define RELEASE_S 60 /* for the stop of pods, the removal of the partition, and the lists that show it */
-#define GRACE_MAX_S INT32_MAX
 
 /* Is the limit over, counted from `since`, a time in the status? Without that time the clock starts now. */
 static bool has_passed(const struct job_view *view, const cJSON *status, const char *since, uint32_t limit_s,
@@ -40,12 +39,33 @@ static void close_rest(const struct job_view *view, struct job_verdict *v, struc
     indexset_add_all(into, &rest);
 }
 
+uint32_t lifetime_outgrown_s(const struct job_view *view)
+{
+    uint32_t limit_s = job_limit_s(&view->job->spec), kept_s = 0;
+
+    for (size_t i = 0; i < view->live_count; i++) {
+        const struct record *record = view->live[i].record;
+
+        if (record && record->limit_s && (!kept_s || record->limit_s < kept_s))
+            kept_s = record->limit_s;
+    }
+    return !limit_s || kept_s < limit_s ? kept_s : 0;
+}
+
 static bool end_at_limit(const struct job_view *view, const cJSON *status, struct job_verdict *v,
                          struct plan *plan)
 {
     const struct job_spec *spec = &view->job->spec;
     bool has_started = v->has_started || json_at(status, "startTime");
+    uint32_t outgrown_s = lifetime_outgrown_s(view);
 
+    if (outgrown_s && has_started && has_passed(view, status, "startTime", outgrown_s, plan)) {
+        end(v, JOB_FAILED, "DeadlineExceeded",
+            mem_printf("Stopped after %u s: the job got its IPUs for that time, and its limit was raised "
+                       "afterwards; suspend a job before you raise its limit",
+                       outgrown_s));
+        return true;
+    }
     if (spec->interactive_ttl_s && has_started &&
         has_passed(view, status, "startTime", spec->interactive_ttl_s, plan)) {
         end(v, JOB_COMPLETED, "InteractiveTTLExpired", mem_strdup(ALL_INSTANCES_DONE));
@@ -77,14 +97,9 @@ bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job
     return true;
 }
 
-int64_t lifetime_bound_s(const struct job_spec *spec, int64_t grace_s)
+int64_t lifetime_bound_s(uint32_t limit_s, uint32_t grace_s)
 {
-    uint32_t deadline_s = spec->active_deadline_s, ttl_s = spec->interactive_ttl_s;
-    int64_t limit_s = ttl_s && (!deadline_s || ttl_s < deadline_s) ? ttl_s : deadline_s;
-
-    if (!limit_s)
-        return 0;
-    return limit_s + (grace_s < 0 ? 0 : grace_s < GRACE_MAX_S ? grace_s : GRACE_MAX_S) + RELEASE_S;
+    return limit_s ? (int64_t)limit_s + grace_s + RELEASE_S : 0;
 }
 
 bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan)

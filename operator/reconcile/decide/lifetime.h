@@ -10,8 +10,11 @@
  * limit is over. */
 bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job_verdict *verdict,
                     struct plan *plan);
-/* From when a job with this grace period first has IPUs, how long until it has released all of them at the
- * latest, if nodes respond; 0: no limit. */
-int64_t lifetime_bound_s(const struct job_spec *spec, int64_t grace_s);
+/* The shortest limit with which its instances got their IPUs, if the job has raised it since: it still
+ * counts. Else 0. */
+uint32_t lifetime_outgrown_s(const struct job_view *view);
+/* From when a job with this limit and grace period first has IPUs, how long until it has released all of them
+ * at the latest, if nodes respond; 0: no limit. */
+int64_t lifetime_bound_s(uint32_t limit_s, uint32_t grace_s);
 /* For a finished job: has ttlSecondsAfterFinished passed? */
 bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan);

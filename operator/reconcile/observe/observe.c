@@ -263,6 +263,8 @@ static void view_claim(const struct job_cache *cache, const struct indexset *ans
         inst->claim = CLAIM_GRANTED;
         inst->granted = grant->controller;
         inst->place = grant->place;
+        inst->limit_s = grant->limit_s;
+        inst->grace_s = grant->grace_s;
     } else if (indexset_has(answered, inst->index) && inst->wait->text) {
         inst->claim = CLAIM_WAITING;
     }

@@ -4,9 +4,9 @@
 
 #include "base/core/mem.h"
 #include "operator/api/field.h"
+#include "operator/api/job/job.h"
 #include "operator/api/job/jobspec.h"
 #include "operator/api/job/validate.h"
-#include "operator/api/observed/pod.h"
 #include "operator/forecast/forecast.h"
 #include "operator/reconcile/decide/lifetime.h"
 
@@ -37,9 +37,9 @@ static char *read_namespace(const cJSON *body, const char *path, struct strv *pr
     return mem_strdup(ns ? ns : "default");
 }
 
-static int64_t bound_of(const struct job_spec *spec, int64_t grace_s)
+static int64_t bound_of(uint32_t limit_s, uint32_t grace_s)
 {
-    int64_t bound_s = lifetime_bound_s(spec, grace_s);
+    int64_t bound_s = lifetime_bound_s(limit_s, grace_s);
 
     return bound_s ? bound_s : FORECAST_UNKNOWN;
 }
@@ -61,7 +61,8 @@ static void read_job(const cJSON *body, struct what_if_request *ret, struct strv
     ret->ipus = spec.ipus_per_instance;
     ret->instances = spec.instances;
     ret->priority = read_priority(body, TEMPLATE "/priority", problems);
-    ret->bound_s = bound_of(&spec, json_i64(body, TEMPLATE "/terminationGracePeriodSeconds", POD_GRACE_S));
+    ret->bound_s = bound_of(job_limit_s(&spec), job_grace_s(json_at(body, "spec/workers/template"),
+                                                            json_at(body, "spec/launcher")));
     ret->node_selector = selector ? json_dup(selector) : NULL;
 }
 
@@ -128,7 +129,7 @@ static void read_size(const cJSON *body, struct what_if_request *ret, struct str
     }
     ret->ipus = read_ipus(body, problems);
     ret->instances = field_count(body, "instances", 1, JOB_INSTANCES_MAX, 1, problems);
-    ret->bound_s = bound_of(&(struct job_spec){.active_deadline_s = read_span(body, problems)}, POD_GRACE_S);
+    ret->bound_s = bound_of(read_span(body, problems), POD_GRACE_S);
     ret->priority = read_priority(body, "priority", problems);
     ret->ns = read_namespace(body, "namespace", problems);
     ret->name = mem_strdup("");

@@ -6,6 +6,7 @@
 #include "base/text/timefmt.h"
 #include "operator/api/reasons.h"
 #include "operator/kube/watch/watch.h"
+#include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/state/rejection_backoff.h"
 
 #define REJECTIONS_FORGOTTEN_MS 600000
@@ -259,11 +260,22 @@ int64_t job_cache_turn_s(const struct job_cache *cache)
     return cache->takes_turns && cache->served_s > since_s ? cache->served_s : since_s;
 }
 
+static int64_t end_s(const struct job_cache *cache, int64_t start_s, int64_t bound_s)
+{
+    return bound_s ? (cache->limited_s ? cache->limited_s : start_s) + bound_s : FORECAST_UNKNOWN;
+}
+
 int64_t job_cache_end_s(const struct job_cache *cache, int64_t start_s)
 {
-    if (!cache->limit_s)
-        return FORECAST_UNKNOWN;
-    return (cache->limited_s ? cache->limited_s : start_s) + cache->limit_s;
+    return end_s(cache, start_s, lifetime_bound_s(cache->limit_s, cache->grace_s));
+}
+
+int64_t job_cache_kept_end_s(const struct job_cache *cache, const struct record *record)
+{
+    int64_t now = job_cache_end_s(cache, record->created_s);
+    int64_t kept = end_s(cache, record->created_s, lifetime_bound_s(record->limit_s, record->grace_s));
+
+    return kept < now ? kept : now;
 }
 
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms)

@@ -122,9 +122,9 @@ struct job_cache {
     int64_t served_s;  /* when the latest of them got IPUs, as far as records and status tell; 0: none */
     /* As the job says, since it claims IPUs. */
     uint32_t ipus_per_instance;
-    int64_t limit_s;   /* it must have released its IPUs so long... */
-    int64_t limited_s; /* ...after then; 0: after it gets IPUs. limit_s 0: no bound */
-    int64_t grace_s;   /* of its pods; of eligible_generation */
+    uint32_t limit_s;  /* 0: none */
+    uint32_t grace_s;  /* of its pods; of eligible_generation */
+    int64_t limited_s; /* since when the limit counts; 0: since it gets IPUs */
 
     struct expectation *expectations;
     size_t expectation_count;
@@ -174,6 +174,8 @@ int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_
 int64_t job_cache_turn_s(const struct job_cache *cache);
 /* When IPUs that it gets then are released at the latest; FORECAST_UNKNOWN: no bound. */
 int64_t job_cache_end_s(const struct job_cache *cache, int64_t start_s);
+/* Likewise, when it got them then with this limit, as a record has it. */
+int64_t job_cache_kept_end_s(const struct job_cache *cache, const struct record *record);
 /* The API server has rejected or accepted a request of this kind of op. Returns whether it has rejected them
  * for so long that it should be reported. */
 bool job_cache_note_outage(struct job_cache *cache, enum op_kind op, int64_t now_ms);

@@ -185,8 +185,11 @@ static void pass_old(struct assignment *to, uint32_t instance)
 
 static void assign(struct assignment *to, uint32_t instance, const struct job_grant *given)
 {
-    struct grant_cache grant = {
-        .instance = instance, .controller = given->controller, .place = mem_strdup(given->place)};
+    struct grant_cache grant = {.instance = instance,
+                                .controller = given->controller,
+                                .place = mem_strdup(given->place),
+                                .limit_s = given->limit_s,
+                                .grace_s = given->grace_s};
     const struct grant_cache *old;
 
     pass_old(to, instance);

@@ -21,9 +21,10 @@ struct claim_batch {
 /* An instance that is granted IPUs, or was until its record was sent. */
 struct grant_cache {
     uint32_t instance;
-    const char *controller; /* borrowed from the configuration; NULL: it is not granted any more */
-    char *place;            /* there, as a record has it, or NULL */
-    char *record;           /* the partition last recorded for it, or NULL */
+    const char *controller;    /* borrowed from the configuration; NULL: it is not granted any more */
+    char *place;               /* there, as a record has it, or NULL */
+    uint32_t limit_s, grace_s; /* as in its record */
+    char *record;              /* the partition last recorded for it, or NULL */
 };
 
 struct job_claims {
@@ -41,7 +42,8 @@ struct job_claims {
 /* An instance may have IPUs of that controller. */
 struct job_grant {
     const char *controller;
-    char *place; /* as a record has it; NULL: the controller chooses */
+    char *place;               /* as a record has it; NULL: the controller chooses */
+    uint32_t limit_s, grace_s; /* by which the queue counted, as a record has them */
 };
 
 void job_claims_release(struct job_claims *claims);

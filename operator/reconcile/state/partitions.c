@@ -82,7 +82,7 @@ void add_served(const struct reconciler *r, const struct job_claims *claims, str
 int64_t reconciler_end_s(const struct reconciler *r, const struct record *record, int64_t now_s)
 {
     const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
-    int64_t end_s = cache ? job_cache_end_s(cache, record->created_s) : FORECAST_UNKNOWN;
+    int64_t end_s = cache ? job_cache_kept_end_s(cache, record) : FORECAST_UNKNOWN;
 
     return cache && record->releasing && end_s > now_s + REMOVED_WITHIN_S ? now_s + REMOVED_WITHIN_S : end_s;
 }

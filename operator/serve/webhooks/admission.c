@@ -251,6 +251,12 @@ void admission_validate(const struct admission *admission, struct strv *problems
         validate_change(admission->old, admission->object, problems);
 }
 
+void admission_check_limits(const struct admission *admission, struct strv *problems)
+{
+    if (admission->old)
+        validate_limits(admission->old, admission->object, problems);
+}
+
 void admission_check_queue(const struct admission *admission, const struct queue_limits *limits,
                            const struct queue_counts *counts, struct strv *problems)
 {

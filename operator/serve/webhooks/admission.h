@@ -52,6 +52,8 @@ char *admission_job(const struct admission *admission);
 bool admission_needs_validation(const struct admission *admission);
 /* Every mistake that can be found here. */
 void admission_validate(const struct admission *admission, struct strv *problems);
+/* Whether a job that has IPUs keeps its limits, as validate_limits has it. */
+void admission_check_limits(const struct admission *admission, struct strv *problems);
 /* Whether the queue has place for its instances, and its namespace for its templates; of a job without
  * problems. */
 void admission_check_queue(const struct admission *admission, const struct queue_limits *limits,

@@ -43,6 +43,7 @@ struct webhooks {
     uint32_t (*largest_partition)(void *ctx);
     const struct strv *priority_classes;
     struct queue_limits queue_limits;
+    bool keeps_limits;
     void (*count_waiting)(void *ctx, const char *ns, struct queue_counts *ret);
     void *ctx;
     struct pending_review *reviews;
@@ -326,6 +327,8 @@ static void check_queue(struct pending_review *review)
 static void review_job(struct pending_review *review)
 {
     admission_validate(&review->admission, &review->problems);
+    if (review->webhooks->keeps_limits)
+        admission_check_limits(&review->admission, &review->problems);
     if (review->problems.count == 0)
         check_queue(review);
     if (review->webhook == WEBHOOK_VALIDATE || review->problems.count)
@@ -424,6 +427,7 @@ struct webhooks *webhooks_new(struct kube *kube, const struct webhooks_options *
     webhooks->largest_partition = options->largest_partition;
     webhooks->priority_classes = options->priority_classes;
     webhooks->queue_limits = options->queue_limits;
+    webhooks->keeps_limits = options->keeps_limits;
     webhooks->count_waiting = options->count_waiting;
     webhooks->ctx = options->ctx;
     webhooks->routes[WEBHOOK_MUTATE] = (struct http_server_route){.path = MUTATE,

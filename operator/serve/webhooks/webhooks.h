@@ -24,6 +24,7 @@ struct webhooks_options {
     uint32_t (*largest_partition)(void *ctx); /* that some V-IPU controller could ever create; 0: not known */
     const struct strv *priority_classes; /* that order the queue, as in queue_priority.h; must outlive it */
     struct queue_limits queue_limits;
+    bool keeps_limits; /* some V-IPU controller lets jobs past others by the limits of those that have IPUs */
     void (*count_waiting)(void *ctx, const char *ns, struct queue_counts *ret); /* instances, now */
     void *ctx;
 };

@@ -21,8 +21,10 @@ static void answer(const struct admission *admission, struct strv *problems)
 {
     AUTO(mem) char *filled = admission_mutate(admission);
 
-    if (admission_needs_validation(admission))
+    if (admission_needs_validation(admission)) {
         admission_validate(admission, problems);
+        admission_check_limits(admission, problems);
+    }
     AUTO(mem)
     char *verdict = admission_verdict(admission, problems, &(struct warning_facts){.largest_partition = 64});
     for (size_t i = 0; i < ADMISSION_PODS; i++) {

@@ -197,14 +197,20 @@ static bool is_looked_at(const struct world *world, const struct api_object *rec
     return !world_is_large(world) || str_hash(record->name) % CROWD_LOOKS_AT == 0;
 }
 
-/* When the job must have released IPUs that it gets then, by its own limits, which count from its first
- * instance; FORECAST_UNKNOWN: it has none. */
-static int64_t end_s(const struct world *world, const struct user_job *job, int64_t from_s)
+/* When the job must have released IPUs that it gets then, by its own limits, or by those with which it got
+ * them, if it has raised them since. They count from its first instance; FORECAST_UNKNOWN: it has none. */
+static int64_t end_s(const struct world *world, const struct user_job *job, const struct api_object *record,
+                     int64_t from_s)
 {
     const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
     int64_t deadline_s = json_i64(object ? object->doc : NULL, "spec/activeDeadlineSeconds", 0);
     int64_t ttl_s = json_i64(object ? object->doc : NULL, "spec/interactive/ttl", 0);
     int64_t start_s = from_s;
+    uint32_t kept_s;
+
+    if (parse_u32(json_str(record ? record->doc : NULL, "data/limitSeconds", ""), 1, UINT32_MAX, &kept_s) &&
+        (!deadline_s || kept_s < deadline_s))
+        deadline_s = kept_s;
 
     timefmt_parse_rfc3339(json_str(object ? object->doc : NULL, "status/startTime", ""), &start_s);
     if (!deadline_s && !ttl_s)
@@ -216,7 +222,7 @@ static int64_t end_s(const struct world *world, const struct user_job *job, int6
 /* Its deadline has just passed: it is out of line before its status says so. */
 static bool has_reached_its_end(const struct world *world, const struct user_job *job)
 {
-    return end_s(world, job, clock_unix_s()) <= clock_unix_s();
+    return end_s(world, job, NULL, clock_unix_s()) <= clock_unix_s();
 }
 
 static const struct sim_vipu *side_of(const struct world *world, const char *controller, uint32_t *ret_number)
@@ -238,9 +244,9 @@ static bool is_in_block(const struct vipu_pool_part *part, const struct forecast
 /* Likewise if it gets them now, as the policy lets it count: what `predicted` promises rests on the
  * operator's own estimate where there is no limit. */
 static int64_t expected_end_s(const struct world *world, const struct process *process,
-                              const struct user_job *job)
+                              const struct user_job *job, const struct api_object *record)
 {
-    int64_t end = end_s(world, job, clock_unix_s()), expected = process_expects_s(process, job->uid);
+    int64_t end = end_s(world, job, record, clock_unix_s()), expected = process_expects_s(process, job->uid);
 
     return end == FORECAST_UNKNOWN && world->options.policy == FORECAST_PREDICTED && expected
                ? clock_unix_s() + expected
@@ -265,7 +271,7 @@ static void check_kept_blocks(struct world *world, const struct api_object *reco
         return;
     for (size_t p = 0; p < WORLD_PROCESSES; p++) {
         const struct queue_plan *plan = world->processes[p] ? process_queue_plan(world->processes[p]) : NULL;
-        int64_t end = plan ? expected_end_s(world, world->processes[p], served) : 0;
+        int64_t end = plan ? expected_end_s(world, world->processes[p], served, record) : 0;
 
         for (size_t i = 0; plan && i < plan->reserved_count; i++) {
             const struct forecast_reservation *kept = &plan->reserved[i];
@@ -352,7 +358,8 @@ static bool breaks_promise(const struct world *world, const struct forecast_rese
         !stands_before(world, promised, owner) || since_s <= kept->since_s + late_s ||
         since_s > kept->promise_s + PROMISE_GRACE_S)
         return false;
-    end = end_s(world, owner, since_s);
+    /* Without faults, who has raised a deadline is gone in time all the same. */
+    end = end_s(world, owner, world_is_calm(world) ? NULL : record, since_s);
     if (end != FORECAST_UNKNOWN && end <= kept->promise_s + late_s)
         return false;
     room = room_now(side);

@@ -161,6 +161,18 @@ static bool has_its_turn(const struct world *world)
     return true;
 }
 
+/* Once it has passed others by its deadline. The simulation has no webhooks. */
+static void raise_deadline(struct user_job *job)
+{
+    const struct api_object *object = object_of(job);
+    const cJSON *doc = object ? object->doc : NULL;
+    int64_t deadline_s = json_i64(doc, "spec/activeDeadlineSeconds", 0);
+
+    if (deadline_s && str_eq(json_str(doc, "status/launcherStatus", ""), "Running"))
+        set_spec(job, "activeDeadlineSeconds",
+                 cJSON_CreateNumber((double)(deadline_s + dice_between(60, 600))));
+}
+
 /* Suspended when it runs, resumed when it is suspended. */
 static int64_t swing(struct user_job *job)
 {
@@ -189,10 +201,13 @@ static int64_t act(struct user_job *job)
     job->step++;
     if (step == 0) {
         create(job);
-        return job->kind->user == USER_WAITS ? -1 : dice_between(500, 60000);
+        if (job->kind->user == USER_WAITS && !job->world->options.has_deadlines)
+            return -1;
+        return dice_between(500, 60000);
     }
     switch (job->kind->user) {
     case USER_WAITS:
+        raise_deadline(job);
         break;
     case USER_DELETES:
         delete (job);

@@ -55,6 +55,8 @@ static struct record *new_record(const struct job_view *view, const struct insta
     record->gcds = job_gcds(&job->spec);
     record->replicas = job_vipu_replicas(&job->spec);
     record->reconfigurable = job_is_reconfigurable(&job->spec);
+    record->limit_s = inst->limit_s;
+    record->grace_s = inst->grace_s;
     return record;
 }
 

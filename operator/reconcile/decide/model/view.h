@@ -67,7 +67,8 @@ struct instance_view {
     size_t stale_count;
     enum claim_answer claim;
     const char *granted;           /* controller's name... */
-    const char *place;             /* ...and place there; NULL: it chooses */
+    const char *place;             /* ...and place there; NULL: it chooses... */
+    uint32_t limit_s, grace_s;     /* ...for so long, as in its record */
     const struct claim_wait *wait; /* WAITING: why */
 };
 

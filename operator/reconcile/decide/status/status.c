@@ -176,11 +176,11 @@ static void put_end_time(cJSON *status, uint32_t ttl_s)
         json_put_time(status, "endTime", start_s + ttl_s);
 }
 
-/* The start of the time limits in lifetime.c. A resumed job starts them again. */
+/* The start of the time limits in lifetime.c. A resumed job starts them again, with other IPUs. */
 static void put_clocks(cJSON *status, const cJSON *before, const struct job_verdict *v,
                        const struct job_spec *spec, const char *now)
 {
-    if (v->state != JOB_SUSPENDED)
+    if (v->state != JOB_SUSPENDED || v->has_started)
         json_put_str(status, "startTime", json_str(before, "startTime", v->has_started ? now : NULL));
     if (v->stuck_at && !verdict_has_ended(v))
         json_put_str(status, "stuckSince", json_str(before, "stuckSince", now));

@@ -4,6 +4,7 @@ import pytest
 
 from kubelet import statuses
 from waiting import until
+from world import pod_template
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,20 @@ def test_a_deadline_survives_the_operator(operator):
     operator.operator.kill()
     operator.restart_operator()
     job.wait("Failed", "DeadlineExceeded")
+    assert is_free(operator, job)
+
+
+def test_a_limit_that_is_raised_without_webhooks_still_ends_the_job(operator):
+    job = operator.job("raised", activeDeadlineSeconds=8)
+    job.wait("Running")
+    before = job.pods()["raised-worker-0"]["metadata"]["uid"]
+    job.patch({"spec": {"activeDeadlineSeconds": 2_000_000_000,
+                        "workers": {"template": pod_template(terminationGracePeriodSeconds=3000)}}})
+    until(lambda: "its limit was raised while it has IPUs, and it still ends after 8 s" in job.status["lastMessage"], "it is told so",
+          tell=operator.tell)
+    until(lambda: job.wait_pods(1)["raised-worker-0"]["metadata"]["uid"] != before, "its pod is replaced", tell=operator.tell)
+    assert job.pods()["raised-worker-0"]["spec"]["terminationGracePeriodSeconds"] == 30
+    assert "Stopped after 8 s: the job got its IPUs for that time" in job.wait("Failed", "DeadlineExceeded")["lastMessage"]
     assert is_free(operator, job)
 
 

@@ -5,8 +5,19 @@ import json
 import threading
 from datetime import datetime, timedelta
 
+import pytest
+
+from kube_api import Rejected
+from test_admission import Webhooks
 from waiting import until
 from world import pod_template
+
+
+@pytest.fixture
+def webhooks(world, vipu):
+    webhooks = Webhooks(world, controllers=vipu.address)
+    yield webhooks
+    webhooks.remove()
 
 
 def waits(job):
@@ -75,6 +86,31 @@ def test_who_ends_in_time_passes_the_head(world, vipu):
     head.run_pods(1)
     head.wait("Running")
     assert not unlimited.pods()
+
+
+def test_a_limit_that_let_a_job_past_others_cannot_be_raised(webhooks, world):
+    world.automatic()
+    world.job("first", ipusPerJobInstance="32", activeDeadlineSeconds=600).wait("Running")
+    head = world.job("head", ipusPerJobInstance="64")
+    until(lambda: "reservedBlock" in head.status.get("forecast", {}), "the IPUs are promised to it", tell=world.tell)
+    world.cluster.next_second()
+    job = world.job("passes", ipusPerJobInstance="32", activeDeadlineSeconds=60)
+    job.wait("Running")
+
+    def rejection(**spec):
+        with pytest.raises(Rejected) as rejected:
+            job.patch({"spec": spec})
+        return rejected.value.body["message"]
+
+    assert "spec.activeDeadlineSeconds: Invalid value: 61: must not become longer while the job has IPUs" in rejection(activeDeadlineSeconds=61)
+    assert "spec.activeDeadlineSeconds: Forbidden: must not be removed while" in rejection(activeDeadlineSeconds=None)
+    assert "terminationGracePeriodSeconds: Invalid value: 3000: must not become longer" in rejection(
+        workers={"template": pod_template(terminationGracePeriodSeconds=3000)})
+    job.patch({"spec": {"activeDeadlineSeconds": 50}})
+    job.patch({"spec": {"suspend": True, "activeDeadlineSeconds": 3600}})
+    job.wait_released()
+    job.patch({"spec": {"suspend": False}})
+    job.wait("Pending", "Queued")
 
 
 PARTS = ("queue", "domains", "running")

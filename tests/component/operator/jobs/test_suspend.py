@@ -33,9 +33,10 @@ def test_suspend_and_resume(operator, vipu):
     operator.automatic()
     until(lambda: first["lastReconcileTime"] < now(), "the next second")
     suspend(job, True)
-    asleep = job.wait("Suspended")
+    job.wait("Suspended")
     job.wait_released()
-    assert vipu.partitions() == {} and "startTime" not in asleep
+    until(lambda: "startTime" not in job.status, "its time starts again", tell=operator.tell)
+    assert vipu.partitions() == {}
     for kind, status in (("Suspended", "True"), ("Running", "False")):
         until(lambda kind=kind: "uspended" in job.condition(kind)["message"], "the message of a suspended job")
         condition = job.condition(kind)

@@ -424,3 +424,46 @@ TEST(a_list_of_ids_to_release_has_a_limit)
     CHECK_INT_EQ(strlen(longest->release), JOB_RELEASE_MAX);
     CHECK(!longer->release);
 }
+
+TEST(the_shorter_limit_counts)
+{
+    static const struct {
+        uint32_t deadline_s, ttl_s, limit_s;
+    } rows[] = {{0, 0, 0}, {3600, 0, 3600}, {0, 600, 600}, {3600, 600, 600}, {600, 3600, 600}};
+
+    CHECK_ROWS (row, rows) {
+        struct job_spec spec = {.active_deadline_s = row->deadline_s, .interactive_ttl_s = row->ttl_s};
+
+        CHECK_INT_EQ(job_limit_s(&spec), row->limit_s);
+    }
+}
+
+#define GRACE(s) "{\"spec\":{\"terminationGracePeriodSeconds\":" s "}}"
+
+TEST(the_longest_grace_period_counts)
+{
+    static const struct {
+        const char *workers, *launcher;
+        int64_t grace_s;
+    } rows[] = {
+        {"{}", "{}", 30},
+        {GRACE("0"), "{}", 0},
+        {GRACE("60"), "{}", 60},
+        {GRACE("60"), "{\"template\":" GRACE("5") "}", 60},
+        {GRACE("60"), "{\"template\":" GRACE("600") "}", 600},
+        {"{}", "{\"template\":" GRACE("600") "}", 600},
+        {GRACE("-1"), "{}", 0},
+        {GRACE("1e18"), "{}", INT32_MAX},
+        {GRACE("\"9\""), "{\"template\":7}", 30},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct err err = {0};
+        AUTO(json) cJSON *workers = json_parse(slice_of(row->workers), &err);
+        AUTO(json) cJSON *launcher = json_parse(slice_of(row->launcher), &err);
+
+        CHECK_OK(workers && launcher, err);
+        CHECK_INT_EQ(job_grace_s(workers, launcher), row->grace_s);
+        CHECK_INT_EQ(job_grace_s(NULL, NULL), 30);
+    }
+}

@@ -481,3 +481,60 @@ TEST(what_shapes_a_job_never_changes)
         CHECK_STR_EQ(str_text(&text), row->problem);
     }
 }
+
+#define LIMITED(limits, pod, launcher)                                                                       \
+    FOUR limits ",\"workers\":{\"template\":{\"spec\":{" pod                                                 \
+                "\"containers\":[{\"name\":\"main\"}]}}},\"launcher\":{\"command\":[\"a\"]" launcher "}"
+#define DEADLINE(s) "\"activeDeadlineSeconds\":" s
+#define GRACE(s) "\"terminationGracePeriodSeconds\":" s ","
+#define LED_BY(s) ",\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":" s "}}"
+#define RUNS "{\"startTime\":\"2026-01-01T00:00:00Z\"}"
+#define LONGER                                                                                               \
+    ": must not become longer while the job has IPUs: other jobs may be promised them; set spec.suspend to " \
+    "true first"
+
+static const struct {
+    const char *old, *job, *status, *problem;
+} limits[] = {
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("60"), "", ""), RUNS, ""},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("59"), "", ""), RUNS, ""},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("61"), "", ""), RUNS,
+     "spec.activeDeadlineSeconds: Invalid value: 61" LONGER},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED("\"suspend\":false", "", ""), RUNS,
+     "spec.activeDeadlineSeconds: Forbidden: must not be removed while the job has IPUs: other jobs may be "
+     "promised them; set spec.suspend to true first"},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("600"), "", ""), "{}", ""},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("600") ",\"suspend\":true", "", ""), RUNS, ""},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("600"), "", ""),
+     "{\"startTime\":\"2026-01-01T00:00:00Z\",\"completionTime\":\"2026-01-01T00:01:00Z\"}", ""},
+    {LIMITED("\"suspend\":false", "", ""), LIMITED(DEADLINE("60"), GRACE("600"), ""), RUNS, ""},
+    {LIMITED("\"interactive\":{\"ttl\":60}", "", ""), LIMITED("\"interactive\":{\"ttl\":90}", "", ""), RUNS,
+     "spec.interactive.ttl: Invalid value: 90" LONGER},
+    {LIMITED(DEADLINE("600") ",\"interactive\":{\"ttl\":60}", "", ""),
+     LIMITED(DEADLINE("900") ",\"interactive\":{\"ttl\":60}", "", ""), RUNS, ""},
+    {LIMITED(DEADLINE("600") ",\"interactive\":{\"ttl\":60}", "", ""), LIMITED(DEADLINE("600"), "", ""), RUNS,
+     "spec.interactive.ttl: Forbidden: must not be removed"},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("60"), GRACE("31"), ""), RUNS,
+     "spec.workers.template.spec.terminationGracePeriodSeconds: Invalid value: 31" LONGER},
+    {LIMITED(DEADLINE("60"), GRACE("5"), ""), LIMITED(DEADLINE("60"), "", ""), RUNS,
+     "spec.workers.template.spec.terminationGracePeriodSeconds: Forbidden: must not be removed"},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("60"), "", LED_BY("600")), RUNS,
+     "spec.launcher.template.spec.terminationGracePeriodSeconds: Invalid value: 600" LONGER},
+    {LIMITED(DEADLINE("60"), "", ""), LIMITED(DEADLINE("60"), GRACE("9"), LED_BY("30")), RUNS, ""},
+};
+
+TEST(a_job_that_has_ipus_gets_no_more_time)
+{
+    CHECK_ROWS (row, limits) {
+        struct err err = {0};
+        AUTO(json) cJSON *old = job_of("train", row->old);
+        AUTO(json) cJSON *job = job_of("train", row->job);
+        AUTO(strv) struct strv problems = {0};
+
+        json_put_take(old, "status", json_parse(slice_of(row->status), &err));
+        validate_limits(old, job, &problems);
+        CHECK_INT_EQ(problems.count, *row->problem ? 1 : 0);
+        if (*row->problem)
+            CHECK_HAS(problems.items[0], row->problem);
+    }
+}

@@ -25,6 +25,8 @@ static struct record full(void)
         .gcds = 4,
         .replicas = 16,
         .reconfigurable = true,
+        .limit_s = 3600,
+        .grace_s = 30,
         .started = true,
         .launched = true,
         .outcome_unknown = true,
@@ -55,6 +57,8 @@ static void check_same(const struct record *a, const struct record *b)
     CHECK_INT_EQ(a->gcds, b->gcds);
     CHECK_INT_EQ(a->replicas, b->replicas);
     CHECK_INT_EQ(a->reconfigurable, b->reconfigurable);
+    CHECK_INT_EQ(a->limit_s, b->limit_s);
+    CHECK_INT_EQ(a->grace_s, b->grace_s);
     CHECK_INT_EQ(a->has_launcher, b->has_launcher);
     CHECK_INT_EQ(a->started, b->started);
     CHECK_INT_EQ(a->launched, b->launched);

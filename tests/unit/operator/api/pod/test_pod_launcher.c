@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "lib/check.h"
 #include "lib/golden.h"
+#include "operator/api/job/job.h"
 #include "operator/api/names.h"
 #include "operator/api/observed/pod.h"
 #include "operator/api/pod/pod_secrets.h"
@@ -231,4 +232,31 @@ TEST(a_large_template_in_any_letters_reaches_worker_and_launcher)
         CHECK_STR_EQ(
             json_str(named(json_at(json_at(*pod, "spec/containers")->child, "env"), "LARGE"), "value", ""),
             str_text(&large));
+}
+
+static int64_t grace_of(const cJSON *pod)
+{
+    return json_i64(pod, "spec/terminationGracePeriodSeconds", POD_GRACE_S);
+}
+
+/* Else a change of the template would keep the IPUs longer than others were told. */
+TEST(pods_take_no_longer_to_stop_than_when_their_ipus_were_granted)
+{
+    struct pod_spec_case c = *find_case("mpi");
+    AUTO(job) struct job *job = pod_spec_case_job(&c);
+
+    pod_spec_case_set_template(job, "{\"spec\":{\"terminationGracePeriodSeconds\":3000,\"containers\":["
+                                    "{\"name\":\"main\",\"image\":\"train:1\"}]}}");
+    for (uint32_t grace_s = 0; grace_s <= 4000; grace_s += 1000) {
+        c.place.keeps_grace = true;
+        c.place.grace_s = grace_s;
+        AUTO(json) cJSON *worker = pod_spec_case_pod(&c, job);
+        AUTO(json) cJSON *launcher = launcher_of(&c, job);
+
+        CHECK_INT_EQ(grace_of(worker), grace_s < 3000 ? grace_s : 3000);
+        CHECK_INT_EQ(grace_of(launcher), grace_s < 3000 ? grace_s : 3000);
+    }
+    c.place.keeps_grace = false;
+    AUTO(json) cJSON *free = pod_spec_case_pod(&c, job);
+    CHECK_INT_EQ(grace_of(free), 3000);
 }

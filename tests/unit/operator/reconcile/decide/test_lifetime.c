@@ -12,20 +12,17 @@
 TEST(a_job_releases_its_ipus_when_its_pods_have_stopped)
 {
     static const struct {
-        struct job_spec spec;
-        int64_t grace_s, bound_s;
+        uint32_t limit_s, grace_s;
+        int64_t bound_s;
     } rows[] = {
-        {{.active_deadline_s = 0}, 30, 0},
-        {{.active_deadline_s = 3600}, 30, 3690},
-        {{.interactive_ttl_s = 600}, 0, 660},
-        {{.active_deadline_s = 3600, .interactive_ttl_s = 600}, 30, 690},
-        {{.active_deadline_s = 600, .interactive_ttl_s = 3600}, 30, 690},
-        {{.active_deadline_s = UINT32_MAX}, INT64_MAX, (int64_t)UINT32_MAX + INT32_MAX + 60},
-        {{.active_deadline_s = 1}, -1, 61},
+        {0, 30, 0},
+        {3600, 30, 3690},
+        {600, 0, 660},
+        {UINT32_MAX, INT32_MAX, (int64_t)UINT32_MAX + INT32_MAX + 60},
     };
 
     CHECK_ROWS (row, rows)
-        CHECK_INT_EQ(lifetime_bound_s(&row->spec, row->grace_s), row->bound_s);
+        CHECK_INT_EQ(lifetime_bound_s(row->limit_s, row->grace_s), row->bound_s);
 }
 
 /* ---- activeDeadlineSeconds ---- */
@@ -95,6 +92,30 @@ TEST(the_clock_does_not_run_while_suspended_and_starts_again)
     CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
 }
 
+/* Else who is let past others by a limit could begin it again and again. */
+TEST(the_clock_runs_on_when_a_job_is_resumed_before_its_ipus_are_released)
+{
+    AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
+    AUTO(mem) char *began = mem_strdup(world_said(w, "startTime"));
+    struct wpod *old = pod(w, "job-worker-0");
+
+    world_pass(w, 50000);
+    world_set_spec(w, "suspend", "true");
+    world_reconcile(w);
+    CHECK(old->stopped_ms);
+    check_state(w, "Suspended", "Suspended", "Suspending: waiting for pods of instance 0 to terminate");
+    CHECK_STR_EQ(world_said(w, "startTime"), began);
+    world_set_spec(w, "suspend", "false");
+    world_reconcile(w);
+    world_pod_obey(w, old, 143);
+    world_settle(w);
+    CHECK_STR_EQ(pod(w, "job-worker-0")->partition, "p-job-ns-0");
+    world_pass(w, 9000);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    world_pass(w, 1000);
+    CHECK_STR_EQ(world_said(w, "reason"), "DeadlineExceeded");
+}
+
 TEST(a_job_that_ends_in_its_last_second_has_ended_well)
 {
     AUTO(world) struct world *w = running(LIMITED("\"activeDeadlineSeconds\":60"));
@@ -125,6 +146,75 @@ TEST(instances_that_were_done_before_the_deadline_stay_done)
     CHECK_STR_EQ(world_said(w, "completedIndexes"), "1");
     CHECK_STR_EQ(world_said(w, "failedIndexes"), "0");
     CHECK(world_pod(w, "job-worker-1"));
+}
+
+/* ---- a limit with which the job has got IPUs ---- */
+
+static struct world *limited(const char *fields)
+{
+    AUTO(mem) char *spec = mem_printf(SPEC("\"jobInstances\":1,%s,"), fields);
+    struct world *w = world_new(spec);
+
+    w->keeps_limits = true;
+    world_settle(w);
+    CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+    return w;
+}
+
+/* Webhooks reject such a change, but they may be off, or late. */
+TEST(a_limit_that_is_raised_while_the_job_has_ipus_still_ends_it)
+{
+    static const struct {
+        const char *fields, *field, *value;
+    } rows[] = {
+        {"\"activeDeadlineSeconds\":60", "activeDeadlineSeconds", "2000000000"},
+        {"\"activeDeadlineSeconds\":60", "activeDeadlineSeconds", "null"},
+        {"\"activeDeadlineSeconds\":6000,\"interactive\":{\"ttl\":60}", "interactive", "{\"ttl\":3000}"},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(world) struct world *w = limited(row->fields);
+
+        world_set_spec(w, row->field, row->value);
+        world_crash(w);
+        world_settle(w);
+        check_state(
+            w, "Running", "Running",
+            "Running; its limit was raised while it has IPUs, and it still ends after 60 s: other jobs "
+            "may be promised them; suspend and resume the job to apply it");
+        world_pass(w, MINUTE_MS - 1000);
+        CHECK_STR_EQ(world_said(w, "launcherStatus"), "Running");
+        world_pass(w, 1000);
+        check_state(
+            w, "Failed", "DeadlineExceeded",
+            "Stopped after 60 s: the job got its IPUs for that time, and its limit was raised afterwards; "
+            "suspend a job before you raise its limit");
+        check_nothing_held(w);
+    }
+}
+
+TEST(a_limit_that_is_lowered_counts_at_once)
+{
+    AUTO(world) struct world *w = limited("\"activeDeadlineSeconds\":600");
+
+    world_set_spec(w, "activeDeadlineSeconds", "60");
+    world_pass(w, MINUTE_MS);
+    check_state(w, "Failed", "DeadlineExceeded", "Stopped after 60 s: spec.activeDeadlineSeconds exceeded");
+}
+
+TEST(a_limit_that_is_raised_while_suspended_counts)
+{
+    AUTO(world) struct world *w = limited("\"activeDeadlineSeconds\":60");
+
+    world_set_spec(w, "suspend", "true");
+    world_settle(w);
+    world_set_spec(w, "activeDeadlineSeconds", "600");
+    world_set_spec(w, "suspend", "false");
+    world_settle(w);
+    world_pass(w, 9 * MINUTE_MS);
+    check_state(w, "Running", "Running", "Running");
+    world_pass(w, MINUTE_MS);
+    check_state(w, "Failed", "DeadlineExceeded", "Stopped after 600 s: spec.activeDeadlineSeconds exceeded");
 }
 
 /* ---- startDeadlineSeconds ---- */

@@ -224,3 +224,25 @@ TEST(a_new_process_reads_the_turn_of_a_job_from_the_status)
         job_cache_free(cache);
     }
 }
+
+/* Others rely on the earlier of both ends. */
+TEST(ipus_are_released_by_the_limit_with_which_they_were_granted)
+{
+    static const struct {
+        uint32_t limit_s, grace_s, kept_s, kept_grace_s;
+        int64_t end_s;
+    } rows[] = {
+        {0, 30, 0, 0, FORECAST_UNKNOWN}, {600, 30, 0, 0, 1690},    {600, 30, 60, 30, 1150},
+        {60, 30, 600, 30, 1150},         {60, 3000, 60, 30, 1150}, {0, 30, 60, 30, 1150},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct record record = {.created_s = 1000, .limit_s = row->kept_s, .grace_s = row->kept_grace_s};
+        struct job_cache *cache = job_cache_new("ns/job", "uid");
+
+        cache->limit_s = row->limit_s;
+        cache->grace_s = row->grace_s;
+        CHECK_INT_EQ(job_cache_kept_end_s(cache, &record), row->end_s);
+        job_cache_free(cache);
+    }
+}

@@ -137,15 +137,17 @@ TEST(an_instance_that_is_served_keeps_its_grant_and_the_next_ones_get_more)
 }
 
 /* It is asked for only when the record is sent. */
-TEST(another_place_at_the_same_controller_is_no_news)
+TEST(another_place_or_limit_at_the_same_controller_is_no_news)
 {
     AUTO(job_claims) struct job_claims claims = {0};
     char one[] = "cl1/0/0", other[] = "cl1/0/4";
 
     claim(&claims, "0", 100);
-    CHECK(assign(&claims, "", &(const struct job_grant){A, one}, 1));
-    CHECK(!assign(&claims, "", &(const struct job_grant){A, other}, 1));
+    CHECK(assign(&claims, "", &(const struct job_grant){A, one, 60, 30}, 1));
+    CHECK(!assign(&claims, "", &(const struct job_grant){A, other, 600, 5}, 1));
     CHECK_STR_EQ(job_claims_grant(&claims, 0)->place, other);
+    CHECK_INT_EQ(job_claims_grant(&claims, 0)->limit_s, 600);
+    CHECK_INT_EQ(job_claims_grant(&claims, 0)->grace_s, 5);
 }
 
 TEST(a_grant_that_is_lost_while_its_record_is_sent_is_remembered)

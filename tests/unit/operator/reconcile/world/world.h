@@ -169,8 +169,9 @@ struct world {
     const char *launcher_image;  /* that new pods get */
     const char *unready;         /* name of a pod that runs and is not ready when it is new */
     bool no_grants;
-    bool others_wait;                             /* for the IPUs of this job */
-    uint32_t requeues;                            /* starts of it that gave them up, in a row; for... */
+    bool keeps_limits; /* the queue lets others past by the limits of those that have IPUs */
+    bool others_wait;  /* for the IPUs of this job */
+    uint32_t requeues; /* starts of it that gave them up, in a row; for... */
     char *requeue_reason, *requeue_text;          /* ...that */
     enum partition_rejection partition_rejection; /* what the controller answers to creates */
     bool controller_down;

@@ -391,6 +391,7 @@ static void view_instance(struct world *w, struct snapshot *s, uint32_t index)
     if (!w->no_grants && world_ipus_used(w) + s->job->spec.ipus_per_instance <= WORLD_CAPACITY) {
         inst->claim = CLAIM_GRANTED;
         inst->granted = "vipu:8090";
+        inst->limit_s = w->keeps_limits ? job_limit_s(&s->job->spec) : 0;
     } else {
         inst->claim = CLAIM_WAITING;
         inst->wait = &no_room;
