@@ -99,6 +99,7 @@ struct forecast_running {
     int64_t end_s;                  /* must have released its IPUs by then; FORECAST_UNKNOWN: no bound */
     struct forecast_quantiles left; /* from now, of the time that it still runs */
     bool is_restartable;            /* may be ended for another (remedy.h) */
+    bool is_leaving;                /* its IPUs are being released already: its end costs nothing */
     int64_t checkpoint_s;           /* work done before is not lost; start_s without a checkpoint */
     uint32_t restart_s;             /* until it computes again after a restart */
 };

@@ -52,6 +52,8 @@ static uint64_t cost_of(const struct search *s, const struct forecast_running *r
     int64_t since = r->checkpoint_s > r->start_s ? r->checkpoint_s : r->start_s, lost;
     uint64_t cost;
 
+    if (r->is_leaving)
+        return 0;
     if (__builtin_sub_overflow(s->input->now_s, since, &lost) || lost < 0)
         lost = 0;
     return __builtin_mul_overflow((uint64_t)lost + r->restart_s, r->size, &cost) ? UINT64_MAX : cost;
@@ -61,6 +63,8 @@ static bool may_end(const struct search *s, const struct forecast_running *r)
 {
     int64_t run;
 
+    if (r->is_leaving)
+        return true;
     if (__builtin_sub_overflow(s->input->now_s, r->start_s, &run) || run < s->least_run_s ||
         r->ns == FORECAST_NONE)
         return false;
@@ -127,7 +131,8 @@ static bool add_owners(struct search *s, struct remedy *it, uint32_t d)
             __builtin_add_overflow(it->cost_ipu_s, cost_of(s, &s->input->running[owner]), &it->cost_ipu_s) ||
             it->cost_ipu_s >= s->best->cost_ipu_s)
             return false;
-        it->is_agreed = it->is_agreed && s->input->running[owner].is_restartable;
+        it->is_agreed =
+            it->is_agreed && (s->input->running[owner].is_restartable || s->input->running[owner].is_leaving);
         it->victims[it->victim_count++] = owner;
     }
     return true;

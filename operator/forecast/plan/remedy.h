@@ -9,8 +9,8 @@
 #define REMEDY_GAIN_FACTOR 3u /* what is gained has to be so many times the cost */
 
 enum remedy_kind {
-    REMEDY_PREEMPTION,     /* end jobs of lower priority that are restartable */
-    REMEDY_DEFRAGMENTATION /* restart jobs that fit elsewhere now */
+    REMEDY_PREEMPTION,      /* end jobs of lower priority that are restartable */
+    REMEDY_DEFRAGMENTATION, /* restart jobs that fit elsewhere now */
 };
 
 struct remedy {
@@ -24,6 +24,6 @@ struct remedy {
 };
 
 /* The cheapest one for the next instance of a claim that waits in this plan. Victims have run for
- * `least_run_s` at least. False if there is none, or its gain is too small. */
+ * `least_run_s` at least, or are leaving anyway. False if there is none, or its gain is too small. */
 bool remedy_find(const struct forecast_input *input, const struct forecast_plan *plan, uint32_t claim,
                  enum remedy_kind kind, int64_t least_run_s, struct remedy *ret);

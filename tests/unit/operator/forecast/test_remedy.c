@@ -1,6 +1,8 @@
 #include "operator/forecast/plan/remedy.h"
 
+#include "base/core/mem.h"
 #include "lib/check.h"
+#include "random_input.h"
 #include "replay.h"
 
 /* The last two worked examples of docs/queue.md: domains A and B, times in minutes. */
@@ -85,6 +87,18 @@ TEST_F(scene, s, who_has_just_started_is_not_preempted)
     CHECK(!find(s, REMEDY_PREEMPTION));
 }
 
+TEST_F(scene, s, who_is_leaving_anyway_costs_nothing)
+{
+    preemptor_waits(s);
+    s->r.running[1].is_leaving = true;
+    s->r.running[1].is_restartable = false;
+    s->r.running[1].priority = 100;
+    CHECK(find(s, REMEDY_PREEMPTION));
+    CHECK_INT_EQ(s->remedy.victims[0], 1);
+    CHECK_INT_EQ(s->remedy.cost_ipu_s, 0);
+    CHECK(s->remedy.is_agreed);
+}
+
 static void fragment(struct scene *s)
 {
     runs(s, 0, 4, 100, 300);
@@ -133,4 +147,160 @@ TEST_F(scene, s, a_victim_that_fits_nowhere_else_is_not_advised)
     replay_add_job(&s->r, 0, 64, 60 * MIN);
     replay_plan(&s->r, 0);
     CHECK(!find(s, REMEDY_DEFRAGMENTATION));
+}
+
+/* ---- against trying everything ---- */
+
+#define EXEMPT 2000
+
+/* What occupies each IPU: an index of running[]... */
+#define NOTHING -1
+#define STARTS -2  /* a claim that starts now */
+#define MISSING -3 /* no such IPU, or it has failed */
+
+static int owners[3][8][64];
+
+static void put(uint32_t c, const struct forecast_block *block, int owner)
+{
+    for (uint32_t d = block->domain; d < block->domain + block->domain_count; d++)
+        for (uint32_t i = 0; i < 64; i++)
+            if (block->ipus >> i & 1 && owners[c][d][i] != MISSING)
+                owners[c][d][i] = owner;
+}
+
+static void lay_out(const struct forecast_input *input, const struct forecast_plan *plan)
+{
+    for (uint32_t c = 0; c < input->controller_count; c++)
+        for (uint32_t d = 0; d < 8; d++)
+            for (uint32_t i = 0; i < 64; i++)
+                owners[c][d][i] =
+                    d < input->controllers[c].domain_count && input->controllers[c].domains[d] >> i & 1
+                        ? NOTHING
+                        : MISSING;
+    for (size_t i = 0; i < input->running_count; i++)
+        put(input->running[i].controller, &input->running[i].block, (int)i);
+    for (size_t i = 0; i < plan->start_count; i++)
+        put(plan->starts[i].controller, &plan->starts[i].block, STARTS);
+}
+
+static bool may_be_preempted(const struct forecast_input *input, size_t i, const struct forecast_claim *by)
+{
+    const struct forecast_running *it = &input->running[i];
+
+    return it->is_restartable && it->priority < by->priority && it->ns < FORECAST_NONE &&
+           input->now_s - it->start_s >= EXEMPT;
+}
+
+/* The cost of the block of `size` IPUs that begins at IPU `first` of the domain; UINT64_MAX: it cannot be
+ * had, or holds nobody. */
+static uint64_t cost_of(const struct forecast_input *input, const struct forecast_plan *plan, size_t claim,
+                        uint32_t c, uint32_t domain, uint32_t first)
+{
+    uint32_t size = input->claims[claim].size;
+    bool counted[RANDOM_RUNNING] = {false};
+    uint64_t cost = 0;
+    bool holds_anybody = false;
+
+    if (domain + (first + size - 1) / 64 >= input->controllers[c].domain_count)
+        return UINT64_MAX;
+    for (uint32_t i = first; i < first + size; i++) {
+        int owner = owners[c][domain + i / 64][i % 64];
+
+        for (size_t k = 0; k < plan->reserved_count; k++) {
+            const struct forecast_reservation *kept = &plan->reserved[k];
+            uint32_t d = domain + i / 64;
+
+            if (kept->claim != claim && kept->controller == c && d >= kept->block.domain &&
+                d < kept->block.domain + kept->block.domain_count && kept->block.ipus >> i % 64 & 1)
+                return UINT64_MAX;
+        }
+        if (owner == NOTHING)
+            continue;
+        if (owner < 0 || !may_be_preempted(input, (size_t)owner, &input->claims[claim]))
+            return UINT64_MAX;
+        holds_anybody = true;
+        if (!counted[owner])
+            cost +=
+                input->running[owner].size * ((uint64_t)(input->now_s - input->running[owner].checkpoint_s) +
+                                              input->running[owner].restart_s);
+        counted[owner] = true;
+    }
+    return holds_anybody ? cost : UINT64_MAX;
+}
+
+static uint64_t least_cost(const struct forecast_input *input, const struct forecast_plan *plan, size_t claim)
+{
+    const struct forecast_claim *it = &input->claims[claim];
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t c = 0; c < input->controller_count; c++)
+        for (uint32_t d = 0; d < input->controllers[c].domain_count; d++)
+            for (uint32_t first = 0; first < 64; first += it->size) {
+                bool is_eligible = it->eligible >> c & 1 && input->controllers[c].is_usable;
+                uint64_t cost = is_eligible ? cost_of(input, plan, claim, c, d, first) : UINT64_MAX;
+
+                least = cost < least ? cost : least;
+            }
+    return least;
+}
+
+static void check_remedy(const struct forecast_input *input, size_t claim, const struct remedy *remedy)
+{
+    const struct forecast_claim *it = &input->claims[claim];
+    uint64_t ipus = 0;
+
+    for (uint32_t i = 0; i < remedy->victim_count; i++) {
+        CHECK(may_be_preempted(input, remedy->victims[i], it));
+        put(remedy->controller, &input->running[remedy->victims[i]].block, NOTHING);
+    }
+    for (uint32_t d = remedy->block.domain; d < remedy->block.domain + remedy->block.domain_count; d++)
+        for (uint32_t i = 0; i < 64; i++)
+            if (remedy->block.ipus >> i & 1) {
+                CHECK_INT_EQ(owners[remedy->controller][d][i], NOTHING);
+                ipus++;
+            }
+    CHECK_INT_EQ(ipus, it->size);
+    CHECK(it->size >= 64 || (uint32_t)__builtin_ctzll(remedy->block.ipus) % it->size == 0);
+}
+
+/* Sizes of which a controller can make a partition; the lower half of the jobs may be ended. */
+TEST(the_cheapest_block_of_all_is_freed)
+{
+    static struct random_input r;
+    int found = 0, none = 0;
+
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        struct forecast *f;
+        const struct forecast_plan *plan;
+
+        random_input_init(&r, seed, 1 + seed % 3, (enum forecast_policy)(seed % 3));
+        for (size_t i = 0; i < r.input.running_count; i++) {
+            r.running[i].priority = (int32_t)(r.running[i].uid % 3);
+            r.running[i].checkpoint_s += (int64_t)(r.running[i].uid % 500);
+            r.running[i].checkpoint_s =
+                r.running[i].checkpoint_s > r.input.now_s ? r.input.now_s : r.running[i].checkpoint_s;
+        }
+        f = forecast_new(&r.input);
+        plan = forecast_plan_of(f);
+        for (size_t i = 0; i < r.input.claim_count; i++) {
+            uint32_t size = r.claims[i].size;
+            struct remedy remedy;
+            uint64_t least;
+
+            if (plan->verdicts[i].started || size & (size - 1) || size > 128)
+                continue;
+            lay_out(&r.input, plan);
+            least = least_cost(&r.input, plan, i);
+            if (remedy_find(&r.input, plan, (uint32_t)i, REMEDY_PREEMPTION, EXEMPT, &remedy)) {
+                CHECK(remedy.cost_ipu_s == least);
+                check_remedy(&r.input, i, &remedy);
+                found++;
+            } else {
+                CHECK(least == UINT64_MAX);
+                none++;
+            }
+        }
+        forecast_free(f);
+    }
+    CHECK(found > 500 && none > 500);
 }
