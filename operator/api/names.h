@@ -45,6 +45,10 @@
 #define ANNOTATION_STOPPED "graphcore.ai/stopped-at"
 #define STOPPED_DEADLINE_S 1 /* its activeDeadlineSeconds then */
 #define ANNOTATION_RELEASE "graphcore.ai/release"
+/* Of a job: whether its IPUs may be given to a job of higher priority, "true" or "false"; and when its
+ * program has written its latest checkpoint, which says so as well. */
+#define ANNOTATION_PREEMPTIBLE "graphcore.ai/preemptible"
+#define ANNOTATION_CHECKPOINTED "graphcore.ai/checkpointed-at"
 #define ANNOTATION_DRAIN "graphcore.ai/drain"
 #define ANNOTATION_CORDON "graphcore.ai/cordon"
 /* Of a pod: the CA of the server to which its program reports its progress. */

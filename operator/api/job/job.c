@@ -101,6 +101,15 @@ static char *read_release(const cJSON *metadata)
     return *ids && strlen(ids) <= JOB_RELEASE_MAX ? mem_strdup(ids) : NULL;
 }
 
+static void read_preemption(struct job *job, const cJSON *metadata)
+{
+    const char *preemptible = json_str(metadata, "annotations/graphcore.ai~1preemptible", NULL);
+
+    timefmt_parse_rfc3339(json_str(metadata, "annotations/graphcore.ai~1checkpointed-at", ""),
+                          &job->checkpointed_s);
+    job->is_preemptible = preemptible ? str_eq(preemptible, "true") : job->checkpointed_s > 0;
+}
+
 struct job *job_parse(const cJSON *object)
 {
     const cJSON *metadata = json_at(object, "metadata");
@@ -127,6 +136,7 @@ struct job *job_parse(const cJSON *object)
     job->first_operator_ns = read_operator(metadata, "annotations/graphcore.ai~1first-operator");
     job->is_vendors = vendor_owns(object);
     job->release = read_release(metadata);
+    read_preemption(job, metadata);
     job->status_text = pack_json(cJSON_IsObject(status) ? status : NULL, SIZE_MAX, &unused);
     (void)snprintf(job->state, sizeof(job->state), "%s", json_str(status, "launcherStatus", ""));
     validate_job(object, &job->spec, &job->problems);

@@ -81,6 +81,8 @@ struct job {
     bool is_vendors;         /* started by the vendor's operator, and must be left alone */
     char *release; /* annotation graphcore.ai/release: ids that an admin releases, comma-separated; or NULL,
                       also if it is too long */
+    bool is_preemptible;    /* its owner lets a job of higher priority have its IPUs */
+    int64_t checkpointed_s; /* annotation graphcore.ai/checkpointed-at; 0: none */
     struct job_spec spec;
     struct strv problems;                  /* the result of validate_job; empty for a valid spec */
     char *key;                             /* "namespace/name" */

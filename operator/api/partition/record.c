@@ -30,6 +30,7 @@ struct record *record_parse(const cJSON *configmap)
 {
     const cJSON *metadata = json_at(configmap, "metadata");
     const cJSON *data = json_at(configmap, "data");
+    int64_t priority;
 
     if (!json_str(data, "jobUid", NULL) || !json_str(data, "controller", NULL) ||
         !json_str(metadata, "name", NULL))
@@ -69,6 +70,11 @@ struct record *record_parse(const cJSON *configmap)
     record->disruption = mem_strdup(json_str(data, "disruption", NULL));
     record->disrupted_pod = mem_strdup(json_str(data, "disruptedPod", NULL));
     parse_i64(json_str(data, "disruptedAt", "0"), 0, INT64_MAX, &record->disrupted_s);
+    record->priority = parse_i64(json_str(data, "priority", ""), INT32_MIN, INT32_MAX, &priority)
+                           ? (int32_t)priority
+                           : INT32_MAX;
+    record->preemptor = mem_strdup(json_str(data, "preemptor", NULL));
+    record->preemptions = number(data, "preemptions", COUNT_MAX);
     return record;
 }
 
@@ -88,6 +94,7 @@ void record_free(struct record *record)
     mem_free(record->reason);
     mem_free(record->disruption);
     mem_free(record->disrupted_pod);
+    mem_free(record->preemptor);
     mem_free(record);
 }
 
@@ -118,6 +125,7 @@ struct record *record_copy(const struct record *from)
     copy->reason = mem_strdup(from->reason);
     copy->disruption = mem_strdup(from->disruption);
     copy->disrupted_pod = mem_strdup(from->disrupted_pod);
+    copy->preemptor = mem_strdup(from->preemptor);
     return copy;
 }
 
@@ -131,6 +139,8 @@ static void put_changing(cJSON *data, const struct record *record)
     json_put_str(data, "unsettled", record->outcome_unknown ? "true" : "false");
     json_put_str(data, "releasing", record->releasing ? "true" : "false");
     json_put_str(data, "reason", record->reason);
+    json_put_str(data, "preemptor", record->preemptor);
+    json_put_strf(data, "preemptions", "%u", record->preemptions);
     if (record->spent_s)
         json_put_strf(data, "spentAt", "%lld", (long long)record->spent_s);
     if (record->disruption) {
@@ -174,6 +184,7 @@ cJSON *record_build(const struct record *record, const char *operator_ns)
     json_put_strf(data, "size", "%u", record->size);
     json_put_strf(data, "gcds", "%u", record->gcds);
     json_put_strf(data, "replicas", "%u", record->replicas);
+    json_put_strf(data, "priority", "%d", record->priority);
     json_put_str(data, "launcher", record->has_launcher ? "true" : "false");
     json_put_str(data, "reconfigurable", record->reconfigurable ? "true" : "false");
     if (record->limit_s) {

@@ -44,6 +44,11 @@ struct record {
      * has to be applied. */
     char *disruption, *disrupted_pod; /* of reasons.h, and its name; or NULL */
     int64_t disrupted_s;              /* Unix seconds; 0: unknown */
+    int32_t priority; /* in the queue, when it got its IPUs; INT32_MAX: unknown, so that nobody preempts it */
+    /* The job of higher priority, "namespace/name", for which its pods are stopped and its IPUs released.
+     * Here because another process has to go on with that. */
+    char *preemptor;
+    uint32_t preemptions; /* so far, over all attempts of the instance */
 };
 
 /* The job of an orphan that an admin has released: no name, no namespace, and this as uid. Such a job does

@@ -14,3 +14,6 @@ bool queue_priority_counts(const struct strv *classes, const char *class_name);
 /* Of a pod as the API server made it: its admission writes the name and the value of the class into the spec.
  * 0 if the class does not count. */
 int32_t queue_priority_of_pod(const struct strv *classes, const cJSON *pod);
+/* Whether its class, which counts, lets it preempt. Admission writes the class's preemptionPolicy there, too.
+ */
+bool queue_priority_preempts(const struct strv *classes, const cJSON *pod);

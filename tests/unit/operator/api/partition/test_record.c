@@ -36,6 +36,9 @@ static struct record full(void)
         .disruption = mem_strdup("Preempted"),
         .disrupted_pod = mem_strdup("train-worker-3"),
         .disrupted_s = 1790000000,
+        .priority = -7,
+        .preemptor = mem_strdup("prod/urgent"),
+        .preemptions = 2,
     };
 }
 
@@ -52,6 +55,9 @@ static void check_same(const struct record *a, const struct record *b)
     CHECK_INT_EQ(a->run, b->run);
     CHECK_INT_EQ(a->start, b->start);
     CHECK_INT_EQ(a->restarts, b->restarts);
+    CHECK_INT_EQ(a->priority, b->priority);
+    CHECK_STR_EQ(a->preemptor, b->preemptor);
+    CHECK_INT_EQ(a->preemptions, b->preemptions);
     CHECK_INT_EQ(a->workers, b->workers);
     CHECK_INT_EQ(a->size, b->size);
     CHECK_INT_EQ(a->gcds, b->gcds);
@@ -118,7 +124,8 @@ TEST(a_patch_says_only_what_changes)
         text,
         "{\"metadata\":{\"uid\":\"uid-of-map\"},\"data\":{\"run\":\"3\",\"start\":\"5\",\"restarts\":\"1\","
         "\"started\":\"true\",\"launched\":\"true\",\"unsettled\":\"true\",\"releasing\":\"true\","
-        "\"reason\":\"TerminationUnconfirmed\",\"spentAt\":\"1790000500\",\"disruption\":\"Preempted\","
+        "\"reason\":\"TerminationUnconfirmed\",\"preemptor\":\"prod/"
+        "urgent\",\"preemptions\":\"2\",\"spentAt\":\"1790000500\",\"disruption\":\"Preempted\","
         "\"disruptedPod\":\"train-worker-3\",\"disruptedAt\":\"1790000000\"}}");
 }
 
