@@ -21,6 +21,7 @@ struct claims_holder {
     const char *partition; /* id */
     uint32_t size;
     const char *stuck; /* why its pods cannot start, of reasons.h; NULL: they can */
+    bool is_preempted;
 };
 
 /* A partition of a job. Borrowed. */
@@ -34,6 +35,9 @@ struct claims_running {
     int64_t start_s;
     int64_t end_s;                  /* must have released its IPUs by then; FORECAST_UNKNOWN: no bound */
     struct forecast_quantiles left; /* of the time that it still runs */
+    bool is_preemptible;            /* a claim of higher priority may have its IPUs */
+    bool is_leaving;                /* they are being released */
+    int64_t checkpoint_s;           /* 0: none */
 };
 
 /* The current state of one V-IPU controller. Borrowed. */
@@ -49,8 +53,10 @@ struct claims_controller {
     uint32_t unlisted;                    /* if its size is unknown: partitions that are being created */
     const struct claims_running *running; /* the other IPUs in use are of nobody known */
     size_t running_count;
-    const struct claims_holder *holders; /* block the head of the queue; for claims_explain alone */
-    size_t holder_count;
+    /* For claims_explain alone: what blocks the head of the queue, and what of that fits elsewhere, so that
+     * its restart would make room. */
+    const struct claims_holder *holders, *movable;
+    size_t holder_count, movable_count;
     /* Partitions whose pods cannot start: their jobs give them up if the head of the queue is served then. */
     const struct vipu_partitions *stuck; /* NULL: none; those that are being given up come first... */
     size_t stuck_leaving;                /* ...and are so many */
@@ -80,6 +86,7 @@ struct claim {
     uint32_t instance; /* the first... */
     uint32_t count;    /* ...of so many, each with a partition of its own */
     int32_t priority;  /* of the template's PriorityClass; higher goes first */
+    bool preempts;     /* which lets it have IPUs of others */
     int64_t turn_s;    /* since when it waits */
     uint64_t arrival;  /* the order of arrival, within the one-second resolution of creation times */
     uint32_t size;     /* IPUs of each instance */

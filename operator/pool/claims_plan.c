@@ -14,6 +14,8 @@
 #define CORDONED_SINCE_S INT64_MIN
 /* As in shares.c: what a run takes of which nothing is known. */
 #define UNKNOWN_RUN_S 3600
+/* What a restarted run needs until it computes again: its pods start, and it compiles its graphs. */
+#define RESTART_S 240
 
 struct claims_plan_place {
     uint64_t uid;
@@ -127,7 +129,11 @@ static struct forecast_running running_of(struct claims_plan_memory *m, size_t c
                                      .start_s = from->start_s,
                                      .end_s = from->end_s,
                                      .left = from->left,
-                                     .checkpoint_s = from->start_s};
+                                     .is_restartable = from->is_preemptible,
+                                     .is_leaving = from->is_leaving,
+                                     .checkpoint_s = from->checkpoint_s > from->start_s ? from->checkpoint_s
+                                                                                        : from->start_s,
+                                     .restart_s = RESTART_S};
 }
 
 static bool is_within(const uint64_t *used, const struct vipu_pool_part *part)
@@ -154,6 +160,7 @@ static void add_parts(struct claims_plan_memory *m, const struct claims_controll
             continue; /* cordoned: its end does not make room */
         it.block = (struct forecast_block){parts[i].domain, parts[i].domain_count, parts[i].ipus};
         it.size = parts[i].domain_count * (uint32_t)__builtin_popcountll(parts[i].ipus);
+        it.is_restartable = it.is_restartable && count == 1; /* its cost is that of one entry */
         add_running(m, it);
         for (uint32_t d = parts[i].domain; d < parts[i].domain + parts[i].domain_count; d++)
             used[d] &= ~parts[i].ipus;

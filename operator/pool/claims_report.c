@@ -90,6 +90,8 @@ static void name_holder(const struct claims_holder *holder, struct str *list)
     str_add_count(list, holder->size, "IPU", NULL);
     if (holder->stuck)
         str_addf(list, ", its pods cannot start: %s", holder->stuck);
+    if (holder->is_preempted)
+        str_adds(list, ", being preempted");
     str_addc(list, ')');
 }
 
@@ -107,6 +109,16 @@ static void report_holders(const struct claims_controller *c, struct claim_wait 
         str_adds(text, " and ");
         str_add_count(text, c->holder_count - CLAIMS_BLOCKERS, "other", NULL);
     }
+}
+
+static void report_movable(const struct claims_controller *c, struct str *text)
+{
+    AUTO(str) struct str names = {0};
+
+    for (size_t i = 0; i < c->movable_count && i < CLAIMS_BLOCKERS; i++)
+        name_holder(&c->movable[i], &names);
+    if (c->movable_count && c->movable_count <= CLAIMS_BLOCKERS)
+        str_addf(text, "; restarting %s would make room now", str_text(&names));
 }
 
 /* Who waits behind the head waits for those that cannot start, too: there may be something to be done. */
@@ -188,6 +200,8 @@ static void report_queued(const struct claim *claim, const struct claims_control
     report_cordon(c, text);
     if (is_first && !c->pool->is_cordoned) /* else the end of no job would help */
         report_holders(c, wait, text);
+    if (is_first)
+        report_movable(c, text);
     if (verdict->granted_ipus) { /* they have no record yet that would name them as holders */
         str_adds(text, "; ");
         str_add_count(text, verdict->granted_ipus, "IPU", NULL);
