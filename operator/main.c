@@ -120,6 +120,8 @@ static void on_started(void *ctx)
                            .share_half_life_s = o->share_half_life_s,
                            .queue_policy = (enum forecast_policy)o->queue_policy,
                            .forecast = forecast_settings(o),
+                           .preempts = o->preempts,
+                           .exempt_s = o->exempt_s,
                            .pods = {.launcher_image = o->launcher_image,
                                     .launcher_pull_policy = o->launcher_pull_policy,
                                     .pull_secrets = (const char *const *)strv_argv(&app->pull_secrets),

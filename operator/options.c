@@ -152,6 +152,13 @@ static const struct opt ROWS[] = {
     OPT_VALUE("queue-max-slide-seconds", OPT_U32, AT(max_slide_s), "SECONDS",
               "Seconds after the promised start of a job after which no other job starts in its block",
               .fallback = "1800", .min = 0, .max = INT32_MAX),
+    OPT_SWITCH("queue-preemption", AT(preempts),
+               "Let jobs whose PriorityClass has preemptionPolicy PreemptLowerPriority have the IPUs of jobs "
+               "of lower priority that agree by an annotation",
+               .fallback = "false"),
+    OPT_VALUE("queue-preemption-exempt-seconds", OPT_U32, AT(exempt_s), "SECONDS",
+              "Seconds for which an instance keeps its IPUs before it can be preempted", .fallback = "600",
+              .min = 0, .max = INT32_MAX),
     OPT_VALUE("hold-seconds", OPT_U32, AT(hold_s), "SECONDS",
               "Seconds to hold a partition whose processes may still be running", .fallback = "300", .min = 0,
               .max = 86400),

@@ -34,6 +34,8 @@ struct options {
     struct namespace_numbers quotas, instance_quotas; /* as read from them */
     int queue_policy;                                 /* enum forecast_policy */
     uint32_t reservations, close_after_s, max_slide_s;
+    bool preempts;
+    uint32_t exempt_s;
     uint32_t hold_s;
     uint32_t requeue_s;
     uint32_t partition_failure_s;

@@ -134,6 +134,8 @@ static bool put_priority(struct api *api, const struct api_target *target, cJSON
         return false;
     }
     json_put_i64(json_at_mut(pod, "spec"), "priority", class ? json_i64(class->doc, "value", 0) : 0);
+    json_put_str(json_at_mut(pod, "spec"), "preemptionPolicy",
+                 json_str(class ? class->doc : NULL, "preemptionPolicy", "PreemptLowerPriority"));
     return true;
 }
 

@@ -111,6 +111,8 @@ const struct reason reasons[] = {
      "If this persists, look for a sidecar that does not end"},
     {"Restarting", REASON_PROGRESS, "An instance is being restarted, as restartPolicy requires",
      "status.failures shows why it ended"},
+    {"IPUsPreempted", REASON_WAITING, "Another job gets the IPUs of an instance, which returns to the queue",
+     "Wait; to keep IPUs, remove the annotations graphcore.ai/preemptible and graphcore.ai/checkpointed-at"},
     {"RollingUpdate", REASON_PROGRESS, "Instances are being replaced, because the template has changed",
      "Change it back to return; workers.strategy sets how many are replaced at a time"},
     {"PodDeleted", REASON_WARNING, "A pod was deleted; the pods of its instance are restarted",

@@ -1,8 +1,9 @@
 #include "base/core/mem.h"
+#include "base/io/log.h"
 #include "base/text/timefmt.h"
 #include "operator/api/names.h"
 #include "operator/history/history.h"
-#include "operator/pool/claims.h"
+#include "operator/pool/claims_preemption.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/model/verdict.h"
 #include "operator/reconcile/grants.h"
@@ -20,6 +21,7 @@
 #define TEXT_REFRESH_MS 5000     /* a changed message with the same reason is not urgent */
 #define VALIDATE_WITHIN_MS 10000 /* after a start: wait this long for dry runs to return priorities */
 #define UNVALIDATED_RETRY_MS 50
+#define PREEMPTIONS_MAX 3 /* of an instance: then it keeps its IPUs */
 
 /* ---- claims of one job ---- */
 
@@ -113,8 +115,20 @@ static void note_job(const struct reconciler *r, const struct job *job, struct j
     }
 }
 
+/* Its owner may agree to be preempted while another job waits. */
+static void note_consent(struct reconciler *r, const struct job *job, struct job_cache *cache)
+{
+    if (cache->is_preemptible == job->is_preemptible && cache->checkpointed_s == job->checkpointed_s)
+        return;
+    cache->is_preemptible = job->is_preemptible;
+    cache->checkpointed_s = job->checkpointed_s;
+    if (r->options.preempts)
+        reconciler_claims_changed(r);
+}
+
 void grants_set(struct reconciler *r, const struct job *job, struct job_cache *cache, const struct plan *plan)
 {
+    note_consent(r, job, cache);
     if (plan_claims(plan) || cache->partitions.count)
         note_job(r, job, cache);
     set_claims(r, cache, plan);
@@ -143,6 +157,7 @@ struct controller_state {
     struct offers offers;
     struct claims_holder *holders; /* computed on first use */
     size_t holder_count, holder_cap;
+    struct claims_holder movable[REMEDY_VICTIMS_MAX];
     char *since, *label;
 };
 
@@ -166,7 +181,8 @@ static struct claims_holder holder_of_listed(const struct reconciler *r, const c
     return (struct claims_holder){.job = is_ours ? holder_of(record) : NULL,
                                   .partition = partition->id,
                                   .size = partition->size,
-                                  .stuck = is_ours ? offers_reason(r, record) : NULL};
+                                  .stuck = is_ours ? offers_reason(r, record) : NULL,
+                                  .is_preempted = is_ours && reconciler_preemptor(r, record)};
 }
 
 static void add_holder(struct controller_state *detail, struct claims_holder holder)
@@ -215,20 +231,37 @@ static bool add_stuck_holders(const struct reconciler *r, const char *controller
     return detail->holder_count > 0;
 }
 
+/* Those that give their IPUs to this job. */
+static bool add_preempted_holders(const struct reconciler *r, const struct pool_controller *controller,
+                                  const char *job, struct controller_state *detail)
+{
+    for (size_t i = 0; i < controller->listed->count; i++) {
+        const struct vipu_partition *listed = &controller->listed->items[i];
+        const struct record *record = reconciler_record(r, listed->id);
+
+        if (record && str_eq(record->controller, controller->config->name) &&
+            str_eq(reconciler_preemptor(r, record), job))
+            add_holder(detail, holder_of_listed(r, controller->config->name, listed));
+    }
+    return detail->holder_count > 0;
+}
+
 /* The owners whose end would free enough IPUs: the cheapest set, or all of them if it cannot be computed. */
-static void find_holders(const struct reconciler *r, size_t index, uint32_t size,
+static void find_holders(const struct reconciler *r, size_t index, const struct claim *claim,
                          struct controller_states *all)
 {
     const struct pool_controller *controller = pool_controller(r->pool, index);
     const struct vipu_partitions *listed = controller->listed;
     struct controller_state *detail = &all->details[index];
     AUTO(mem) size_t *blocking = mem_alloc((listed->count + 1) * sizeof(*blocking));
-    bool is_stuck = add_stuck_holders(r, controller->config->name, detail);
-    size_t count = listed->count && !is_stuck ? vipu_pool_blockers(&detail->room, listed, size, blocking) : 0;
+    bool is_known = add_preempted_holders(r, controller, claim->job, detail) ||
+                    add_stuck_holders(r, controller->config->name, detail);
+    size_t count =
+        listed->count && !is_known ? vipu_pool_blockers(&detail->room, listed, claim->size, blocking) : 0;
 
     for (size_t i = 0; i < count; i++)
         add_holder(detail, holder_of_listed(r, controller->config->name, &listed->items[blocking[i]]));
-    if (count == 0 && !is_stuck)
+    if (count == 0 && !is_known)
         add_all_holders(r, controller, detail);
     all->items[index].holders = detail->holders;
     all->items[index].holder_count = detail->holder_count;
@@ -270,7 +303,10 @@ static void add_recorded(const struct reconciler *r, const struct record *record
     if (!listed &&
         !(record->place && vipu_pool_part_of(&detail->room, record->place, record->size, &running.place)))
         return;
-    running.priority = cache->priority;
+    running.priority = record->priority;
+    running.is_leaving = record->releasing || reconciler_preemptor(r, record);
+    running.is_preemptible = listed && cache->is_preemptible && record->preemptions < PREEMPTIONS_MAX;
+    running.checkpoint_s = cache->checkpointed_s;
     running.end_s = reconciler_end_s(r, record, loop_unix_micros() / 1000000);
     running.left = run_times_of_running(r, record);
     add_running(detail, running);
@@ -425,6 +461,7 @@ static void add_claim(const struct reconciler *r, struct job_cache *cache, struc
                          .instance = indexset_next(&left, 0),
                          .count = (uint32_t)count,
                          .priority = cache->priority,
+                         .preempts = cache->preempts,
                          .turn_s = job_cache_turn_s(cache),
                          .arrival = cache->arrival,
                          .size = cache->ipus_per_instance,
@@ -447,6 +484,16 @@ static void add_held(struct map *held, const char *ns, uint32_t ipus)
     map_set(held, ns, (void *)(before + ipus)); /* a number, not a pointer */
 }
 
+/* Its partition is gone. */
+static bool only_keeps_id(const struct reconciler *r, const struct record *record)
+{
+    struct partition_view partition = {.busy = true};
+
+    if (record->releasing)
+        partition = pool_partition(r->pool, record->controller, record->name);
+    return partition.state == PARTITION_ABSENT && !partition.busy && !partition.outcome_unknown;
+}
+
 static void count_held(const struct reconciler *r, struct map *ret)
 {
     void *value;
@@ -454,7 +501,7 @@ static void count_held(const struct reconciler *r, struct map *ret)
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (!record->spent_s && !record_is_ownerless(record))
+        if (!record->spent_s && !record_is_ownerless(record) && !only_keeps_id(r, record))
             add_held(ret, record->job_ns, record->size);
     }
     /* A job that is granted IPUs is among the first. */
@@ -519,14 +566,36 @@ static void decide(const struct reconciler *r, struct ipu_queue *ipu_queue)
                                     ipu_queue->verdicts, &ipu_queue->grants);
 }
 
+/* Jobs that fit elsewhere, so that their restart would make room for the head. */
+static void find_movable(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i)
+{
+    size_t about = ipu_queue->verdicts[i].about;
+    struct claims_controller *c = &ipu_queue->controller_states.items[about];
+    struct claims_holder *movable = ipu_queue->controller_states.details[about].movable;
+    struct claims_preemption found;
+
+    if (!claims_find_advice(&ipu_queue->view, ipu_queue->plan, (uint32_t)i, &found) ||
+        found.controller != about)
+        return;
+    for (size_t k = 0; k < found.victim_count; k++) {
+        const struct vipu_partition *listed = c->running[found.victims[k]].partition;
+
+        if (listed)
+            movable[c->movable_count++] = holder_of_listed(r, c->name, listed);
+    }
+    c->movable = movable;
+}
+
 static void ipu_queue_explain(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i,
                               struct claim_wait *ret)
 {
     const struct claim *claim = &ipu_queue->claims.items[i];
     const struct claim_verdict *verdict = &ipu_queue->verdicts[i];
 
-    if (verdict->why == CLAIM_IS_FIRST)
-        find_holders(r, verdict->about, claim->size, &ipu_queue->controller_states);
+    if (verdict->why == CLAIM_IS_FIRST) {
+        find_holders(r, verdict->about, claim, &ipu_queue->controller_states);
+        find_movable(r, ipu_queue, i);
+    }
     claims_explain(&ipu_queue->view, ipu_queue->basis, claim, verdict, ret);
 }
 
@@ -650,10 +719,35 @@ static bool queue_is_ready(struct reconciler *r)
     return r->all_validated;
 }
 
+/* What becomes of it is decided with the job (decide_preempted). Returns when to look again because a job
+ * has had its IPUs for long enough then. */
+static int64_t preempt(struct reconciler *r, const struct ipu_queue *ipu_queue)
+{
+    struct claims_preemption found;
+
+    if (!r->options.preempts || !ipu_queue->plan)
+        return FORECAST_UNKNOWN;
+    (void)claims_find_preemption(&ipu_queue->view, ipu_queue->claims.items, ipu_queue->plan,
+                                 r->options.exempt_s, &found);
+    for (size_t i = 0; i < found.victim_count; i++) {
+        const struct claims_running *victim =
+            &ipu_queue->view.controllers[found.controller].running[found.victims[i]];
+        struct job_cache *cache = map_get(&r->job_caches, victim->uid);
+        struct partition_cache *partition =
+            job_cache_partition(cache, victim->partition->id, loop_now_ms(r->loop));
+
+        mem_set_str(&partition->preemptor, ipu_queue->claims.items[found.claim].job);
+        workqueue_add(r->queue, cache->key);
+        log_info("preempting", KV("job", cache->key), KV("partition", victim->partition->id),
+                 KV("for", partition->preemptor));
+    }
+    return found.again_s;
+}
+
 void grants_refresh(struct reconciler *r)
 {
     struct ipu_queue ipu_queue = {0};
-    int64_t pause_ms;
+    int64_t pause_ms, again_s;
 
     if (!queue_is_ready(r)) {
         r->claims_changed = true;
@@ -667,6 +761,7 @@ void grants_refresh(struct reconciler *r)
         decide(r, &ipu_queue);
     pause_ms = (int64_t)ipu_queue.claims.count / CLAIMS_PER_MS;
     r->claims_due_ms = loop_now_ms(r->loop) + (pause_ms < REFRESH_MAX_MS ? pause_ms : REFRESH_MAX_MS);
+    again_s = preempt(r, &ipu_queue);
     pool_set_waiting(r->pool, ipu_queue.claims.count > 0);
     for (size_t i = 0; i < ipu_queue.claims.count; i++)
         update_claim(r, &ipu_queue, i);
@@ -675,7 +770,7 @@ void grants_refresh(struct reconciler *r)
     if (ipu_queue.plan)
         promises_count(&ipu_queue.plan->input, forecast_plan_of(ipu_queue.plan->forecast),
                        r->queue_plan.looked_s, r->counters.promises);
-    queue_plan_set(&r->queue_plan, ipu_queue.plan);
+    queue_plan_set(&r->queue_plan, ipu_queue.plan, again_s);
     ipu_queue.plan = NULL;
     ipu_queue_release(&ipu_queue);
 }

@@ -10,8 +10,8 @@
 
 struct options {
     uint32_t seed, seeds, jobs, crash_at;
-    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, deadlines, own_places, crash_after,
-        every_write;
+    bool calm, tamper, lost_controller, quota, ipu_quota, one_namespace, deadlines, preemption, own_places,
+        crash_after, every_write;
     char *kind, *log;
 };
 
@@ -43,6 +43,7 @@ static const struct opt ROWS[] = {
         "deadlines", AT(deadlines),
         "With --kind: jobs of different sizes, most of them with a deadline, so that jobs that wait are "
         "promised times"),
+    OPT_SWITCH("preemption", AT(preemption), "Most jobs let those of higher priority have their IPUs"),
     OPT_SWITCH("own-places", AT(own_places),
                "The V-IPU controllers choose the IPUs of partitions by themselves"),
     OPT_VALUE("crash-at", OPT_U32, AT(crash_at), "N", "Crash the operator before its Nth write is sent",
@@ -89,6 +90,8 @@ static void print_replay(const struct options *o, const struct world_options *w)
         printf(" --one-namespace");
     if (o->deadlines)
         printf(" --deadlines");
+    if (o->preemption)
+        printf(" --preemption");
     if (o->own_places)
         printf(" --own-places");
     if (w->crash_at)
@@ -96,8 +99,9 @@ static void print_replay(const struct options *o, const struct world_options *w)
     printf(" --log debug\n");
 }
 
-/* True when all was well; the number of writes in *ret_writes. */
-static bool run_one(const struct options *o, const struct world_options *options, unsigned *ret_writes)
+/* True when all was well; the number of writes in *ret_writes, and that of preemptions added. */
+static bool run_one(const struct options *o, const struct world_options *options, unsigned *ret_writes,
+                    unsigned *preemptions)
 {
     struct world *world = world_new(options);
     bool is_well;
@@ -110,20 +114,21 @@ static bool run_one(const struct options *o, const struct world_options *options
         (void)fflush(stdout);
     }
     *ret_writes = world->writes;
+    *preemptions += world->preemptions;
     world_free(world);
     return is_well;
 }
 
-static unsigned run_every_write(const struct options *o, struct world_options *options)
+static unsigned run_every_write(const struct options *o, struct world_options *options, unsigned *preemptions)
 {
-    unsigned writes, ignored, bad = !run_one(o, options, &writes);
+    unsigned writes, ignored, bad = !run_one(o, options, &writes, preemptions);
 
     for (unsigned at = 1; at <= writes; at++) {
         options->crash_at = at;
         options->crash_moment = CRASH_BEFORE;
-        bad += !run_one(o, options, &ignored);
+        bad += !run_one(o, options, &ignored, preemptions);
         options->crash_moment = CRASH_AFTER;
-        bad += !run_one(o, options, &ignored);
+        bad += !run_one(o, options, &ignored, preemptions);
     }
     printf("%u writes, each with a crash before and after it: %u runs were wrong\n", writes, bad);
     return bad;
@@ -131,7 +136,7 @@ static unsigned run_every_write(const struct options *o, struct world_options *o
 
 static unsigned run(const struct options *o)
 {
-    unsigned bad = 0, writes;
+    unsigned bad = 0, writes, preemptions = 0;
 
     for (uint32_t i = 0; i < o->seeds; i++) {
         bool has_ipu_quota = o->ipu_quota || (!o->every_write && !o->jobs && (o->seed + i) % 7 == 6);
@@ -146,17 +151,21 @@ static unsigned run(const struct options *o)
             .instance_quota = has_ipu_quota && (o->seed + i) % 2 == 1 ? INSTANCE_QUOTA : 0,
             .has_one_namespace = o->one_namespace,
             .has_deadlines = o->deadlines,
+            .has_preemption = o->preemption,
             .has_own_places = o->own_places,
             .policy = (enum forecast_policy)((o->seed + i) % (FORECAST_PREDICTED + 1)),
             .is_calm = o->calm || o->every_write || (o->seed + i) % 4 == 0,
             .crash_at = o->crash_at,
             .crash_moment = o->crash_after ? CRASH_AFTER : CRASH_BEFORE};
 
-        bad += o->every_write ? run_every_write(o, &options) : !run_one(o, &options, &writes);
+        bad += o->every_write ? run_every_write(o, &options, &preemptions)
+                              : !run_one(o, &options, &writes, &preemptions);
     }
     if (!o->every_write)
         printf("%u worlds, %u of them wrong\n", o->seeds, bad);
-    return bad;
+    if (o->preemption)
+        printf("%u preemptions\n", preemptions);
+    return bad || (o->preemption && !preemptions);
 }
 
 int main(int argc, char **argv)

@@ -144,6 +144,7 @@ static const struct {
     {"IPUQuotaExceeded", WAITING_FOR_IPUS},
     {"QueueQuotaExceeded", WAITING_FOR_IPUS},
     {"QueueFull", WAITING_FOR_IPUS},
+    {"IPUsPreempted", RESTARTING},
     {"ExceedsCapacity", CANNOT_BE_SERVED},
     {"NoMatchingController", CANNOT_BE_SERVED},
     {"NoMatchingNodes", CANNOT_BE_SERVED},

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/utf8.h"
+#include "base/text/timefmt.h"
 #include "operator/api/job/job_finished.h"
 #include "operator/api/field.h"
 #include "operator/api/job/jobspec.h"
@@ -83,6 +85,47 @@ static void advise_on_release(const cJSON *old, const cJSON *job, struct strv *w
                    "status.partitions lists those that it has",
                    (int)(id.len < PARTITION_ID_MAX ? id.len : PARTITION_ID_MAX), id.ptr);
         return; /* the first says enough */
+    }
+}
+
+/* ---- whether its IPUs may be taken ---- */
+
+#define SHOWN_MAX 40u
+
+static bool is_true_or_false(const char *text)
+{
+    return str_eq(text, "true") || str_eq(text, "false");
+}
+
+static bool is_time(const char *text)
+{
+    int64_t time_s;
+
+    return timefmt_parse_rfc3339(text, &time_s);
+}
+
+/* No error: it would reject the job of a program that writes a wrong time. */
+static void advise_on_preemption(const cJSON *old, const cJSON *job, struct strv *warnings)
+{
+    static const struct {
+        const char *path, *name;
+        bool (*is_valid)(const char *text);
+        const char *expected;
+    } rows[] = {
+        {"metadata/annotations/graphcore.ai~1preemptible", ANNOTATION_PREEMPTIBLE, is_true_or_false,
+         "true or false"},
+        {"metadata/annotations/graphcore.ai~1checkpointed-at", ANNOTATION_CHECKPOINTED, is_time,
+         "a time such as 2026-11-27T12:00:00Z"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *value = json_str(job, rows[i].path, NULL);
+
+        if (!value || str_eq(value, json_str(old, rows[i].path, NULL)) || rows[i].is_valid(value))
+            continue;
+        strv_pushf(warnings, "metadata.annotations[%s]: ignored: must be %s, got \"%.*s\"", rows[i].name,
+                   rows[i].expected,
+                   (int)(strlen(value) > SHOWN_MAX ? utf8_cut(value, SHOWN_MAX) : strlen(value)), value);
     }
 }
 
@@ -235,6 +278,7 @@ void warnings_for_job(const cJSON *old, const cJSON *job, const struct warning_f
     } else {
         advise_on_size(spec.ipus_per_instance, facts->largest_partition, warnings);
     }
+    advise_on_preemption(old, job, warnings);
     advise_on_fields(old, job, &spec, warnings);
     advise_on_priority(old, job, facts->priority_classes, warnings);
 }

@@ -132,6 +132,7 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
         .reason = is_rejected ? response_reason(res) : NULL,
         .text = is_rejected ? res->message : NULL,
         .priority = queue_priority_of_pod(request->execution->r->options.priority_classes, res->body),
+        .preempts = queue_priority_preempts(request->execution->r->options.priority_classes, res->body),
     };
 
     if (dry_run_other_name(request, res) || dry_run_launcher(request, res))
@@ -139,8 +140,10 @@ static void finish_dry_run(struct request *request, struct kube_response *res)
     complete_dry_run(request, kind == ERR_NONE || is_rejected ? &result : NULL);
     if (!cache)
         return;
-    if (kind == ERR_EXISTS) /* the owner of the name is found out when the pod is created */
+    if (kind == ERR_EXISTS) { /* the owner of the name is found out when the pod is created */
         result.priority = cache->priority;
+        result.preempts = cache->preempts;
+    }
     if (kind == ERR_INVALID) {
         reject_template(request, res, cache);
     } else if (kind == ERR_NONE || kind == ERR_EXISTS || is_rejected) {

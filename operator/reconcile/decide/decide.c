@@ -115,6 +115,8 @@ static enum instance_phase decide_instance(const struct job_view *view, const st
             verdict_add_failure(v, &result.failure);
         if (inst->record && inst->record->restarts > v->restarts)
             v->restarts = inst->record->restarts;
+        if (inst->record && inst->record->preemptions > v->preemptions)
+            v->preemptions = inst->record->preemptions;
     }
     add_result(view, inst, &result, v);
     v->unready += result.unready;

@@ -97,9 +97,14 @@ bool lifetime_limit(const struct job_view *view, const cJSON *status, struct job
     return true;
 }
 
+int64_t lifetime_release_s(uint32_t grace_s)
+{
+    return (int64_t)grace_s + RELEASE_S;
+}
+
 int64_t lifetime_bound_s(uint32_t limit_s, uint32_t grace_s)
 {
-    return limit_s ? (int64_t)limit_s + grace_s + RELEASE_S : 0;
+    return limit_s ? limit_s + lifetime_release_s(grace_s) : 0;
 }
 
 bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan)

@@ -16,5 +16,7 @@ uint32_t lifetime_outgrown_s(const struct job_view *view);
 /* From when a job with this limit and grace period first has IPUs, how long until it has released all of them
  * at the latest, if nodes respond; 0: no limit. */
 int64_t lifetime_bound_s(uint32_t limit_s, uint32_t grace_s);
+/* How long its pods may take to stop and the partition to be released, if nodes respond. */
+int64_t lifetime_release_s(uint32_t grace_s);
 /* For a finished job: has ttlSecondsAfterFinished passed? */
 bool lifetime_is_expired(const struct job_view *view, const cJSON *status, struct plan *plan);

@@ -307,6 +307,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
         inst->is_wanted = partition->is_wanted;
         inst->is_given_up = partition->is_given_up;
     }
+    inst->preemptor = inst->record ? reconciler_preemptor(r, inst->record) : NULL;
     view_slices(r, job, inst, o);
     view_claim(cache, &o->answered, inst);
     if (!inst->record && inst->claim == CLAIM_GRANTED)
@@ -417,6 +418,7 @@ static void view_turn(const struct job *job, struct job_cache *cache, struct job
     cache->created_s = job->created_s;
     cache->takes_turns = job->spec.instances > 1;
     view->turn_s = job_cache_turn_s(cache);
+    view->priority = cache->priority;
 }
 
 static void view_api_responses(const struct job *job, const struct job_cache *cache, struct job_view *view)

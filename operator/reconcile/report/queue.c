@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "operator/forecast/plan/remedy.h"
 #include "operator/reconcile/report/plan_text.h"
 #include "operator/reconcile/state/namespace_shares.h"
 #include "operator/reconcile/state/partitions.h"
@@ -150,6 +151,52 @@ static void put_reservation(cJSON *out, const struct reconciler *r, const struct
     json_put_str(item, "state", kept->is_closed ? "Closed" : kept->is_open ? "Open" : "Kept");
 }
 
+/* A plan has hashes of uids. */
+static void push_victim(cJSON *jobs, const struct reconciler *r, const struct forecast_running *victim)
+{
+    for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
+        const struct record *record = i->view;
+        cJSON *item;
+
+        if (record->instance != victim->instance || record->created_s != victim->start_s ||
+            str_hash(record->job_uid) != victim->uid)
+            continue;
+        item = json_push_take(jobs, json_object());
+        json_put_str(item, "job", record->job_key);
+        json_put_i64(item, "instance", record->instance);
+        json_put_i64(item, "ipus", victim->size);
+        return;
+    }
+}
+
+/* What would let it start now at the least cost: preemption, or a restart of jobs that fit elsewhere. */
+static void put_remedy(cJSON *out, const struct reconciler *r, const struct job_cache *cache,
+                       const struct forecast_reservation *kept)
+{
+    const struct claims_plan *told = r->queue_plan.told;
+    const struct forecast_plan *made = forecast_plan_of(told->forecast);
+    bool preempts = r->options.preempts && cache->preempts;
+    struct remedy remedy;
+    cJSON *item, *list;
+
+    preempts = preempts &&
+               remedy_find(&told->input, made, kept->claim, REMEDY_PREEMPTION, r->options.exempt_s, &remedy);
+    if (!preempts && (made->verdicts[kept->claim].cause != FORECAST_FRAGMENTED ||
+                      !remedy_find(&told->input, made, kept->claim, REMEDY_DEFRAGMENTATION, 0, &remedy)))
+        return;
+    item = json_put_object(out, "remedy");
+    json_put_str(item, "kind", preempts ? "Preemption" : "Restart");
+    json_put_bool(item, "agreed", remedy.is_agreed);
+    json_put_i64(item, "lostIpuSeconds", (int64_t)remedy.cost_ipu_s);
+    if (remedy.gain_ipu_s <= INT64_MAX)
+        json_put_i64(item, "gainedIpuSeconds", (int64_t)remedy.gain_ipu_s);
+    list = json_put_array(item, "blocks");
+    plan_push_block(list, &remedy.block);
+    list = json_put_array(item, "jobs");
+    for (uint32_t i = 0; i < remedy.victim_count; i++)
+        push_victim(list, r, &told->input.running[remedy.victims[i]]);
+}
+
 static cJSON *print_waiting(const struct reconciler *r, const struct job_cache *cache, const struct job *job,
                             uint32_t instance, const struct indexset *waiting)
 {
@@ -167,8 +214,10 @@ static cJSON *print_waiting(const struct reconciler *r, const struct job_cache *
         json_put_i64(out, "position", wait->position);
     if (expected)
         plan_put_verdict(out, expected, told_forecast_is_counted(r, expected));
-    if (kept)
+    if (kept) {
         put_reservation(out, r, kept);
+        put_remedy(out, r, cache, kept);
+    }
     return out;
 }
 

@@ -31,6 +31,8 @@ static void change(struct accounting *accounting, const struct record *record, b
 
     if (!record || record->spent_s || record_is_ownerless(record))
         return;
+    if (record->releasing && record->preemptor) /* it stays until the instance has other IPUs */
+        return;
     account = account_of(accounting, record->job_ns);
     account->ipu_ms = ipu_ms(account, now_ms);
     account->since_ms = now_ms;

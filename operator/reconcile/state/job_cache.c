@@ -43,6 +43,7 @@ static void forget_ports(struct partition_cache *partition)
 static void free_part(struct partition_cache *partition)
 {
     forget_ports(partition);
+    mem_free(partition->preemptor);
     for (uint32_t i = 0; i < partition->worker_count; i++)
         release_worker(&partition->workers[i]);
     mem_free(partition->workers);
@@ -153,8 +154,10 @@ void job_cache_set_dry_run(struct job_cache *cache, int64_t generation, const st
     cache->dry_run_reason = result->reason;
     mem_set_str(&cache->dry_run_text, result->text);
     cache->dry_run_retry_at_ms = result->retry_at_ms;
-    if (!result->reason)
+    if (!result->reason) {
         cache->priority = result->priority;
+        cache->preempts = result->preempts;
+    }
 }
 
 void job_cache_note_rejection(struct job_cache *cache, int64_t generation, const char *reason,

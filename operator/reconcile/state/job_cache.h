@@ -47,6 +47,7 @@ struct partition_cache {
     bool is_offered;          /* for so long that a job that waits for its IPUs gets them */
     bool is_wanted;           /* there is such a job */
     bool is_given_up;         /* and so its IPUs are given up */
+    char *preemptor;          /* the job that gets its IPUs, "namespace/name"; NULL: it keeps them */
     uint16_t *agent_ports;    /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };
@@ -92,6 +93,7 @@ struct job_cache {
 
     struct run_kind kind; /* of its runs; size 0: not known yet */
     int32_t priority;     /* of its template's PriorityClass, as the API server answered; 0 until then */
+    bool preempts;        /* which lets it preempt */
 
     bool create_rejected, endpoints_rejected; /* of pods and objects they need; of EndpointSlices */
     const char *create_reason;
@@ -125,6 +127,8 @@ struct job_cache {
     uint32_t limit_s;  /* 0: none */
     uint32_t grace_s;  /* of its pods; of eligible_generation */
     int64_t limited_s; /* since when the limit counts; 0: since it gets IPUs */
+    bool is_preemptible;
+    int64_t checkpointed_s; /* 0: never */
 
     struct expectation *expectations;
     size_t expectation_count;

@@ -1,6 +1,7 @@
 #include "operator/reconcile/state/partitions.h"
 
 #include "operator/pool/partition_key.h"
+#include "operator/reconcile/decide/lifetime.h"
 
 const struct record *reconciler_record(const struct reconciler *r, const char *partition)
 {
@@ -79,10 +80,22 @@ void add_served(const struct reconciler *r, const struct job_claims *claims, str
 /* A partition that is being removed is gone soon. Until it is, nobody knows when for sure. */
 #define REMOVED_WITHIN_S 60
 
+const char *reconciler_preemptor(const struct reconciler *r, const struct record *record)
+{
+    const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
+    const struct partition_cache *partition = cache ? map_get(&cache->partitions, record->name) : NULL;
+
+    return record->preemptor || !partition ? record->preemptor : partition->preemptor;
+}
+
 int64_t reconciler_end_s(const struct reconciler *r, const struct record *record, int64_t now_s)
 {
     const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
-    int64_t end_s = cache ? job_cache_kept_end_s(cache, record) : FORECAST_UNKNOWN;
+    int64_t end_s = cache ? job_cache_kept_end_s(cache, record) : FORECAST_UNKNOWN, leaves_s = end_s;
 
-    return cache && record->releasing && end_s > now_s + REMOVED_WITHIN_S ? now_s + REMOVED_WITHIN_S : end_s;
+    if (cache && record->releasing)
+        leaves_s = now_s + REMOVED_WITHIN_S;
+    else if (cache && reconciler_preemptor(r, record))
+        leaves_s = now_s + lifetime_release_s(cache->grace_s);
+    return leaves_s < end_s ? leaves_s : end_s;
 }

@@ -59,9 +59,10 @@ static void wake(struct loop_timer *timer)
     plan->on_due(plan->ctx);
 }
 
-static void wake_when_due(struct queue_plan *mine, const struct claims_plan *plan)
+static void wake_when_due(struct queue_plan *mine, const struct claims_plan *plan, int64_t again_s)
 {
-    int64_t wake_s = forecast_plan_of(plan->forecast)->next_wake_s;
+    int64_t next_s = forecast_plan_of(plan->forecast)->next_wake_s;
+    int64_t wake_s = again_s < next_s ? again_s : next_s;
     int64_t left_s = wake_s == FORECAST_UNKNOWN ? 0 : wake_s - plan->input.now_s;
 
     if (left_s > 0)
@@ -71,7 +72,7 @@ static void wake_when_due(struct queue_plan *mine, const struct claims_plan *pla
         loop_timer_stop(&mine->wake);
 }
 
-void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan)
+void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan, int64_t again_s)
 {
     const struct forecast_plan *made;
 
@@ -84,7 +85,7 @@ void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan)
     mem_free(mine->reserved);
     mine->reserved = mem_dup(made->reserved, made->reserved_count * sizeof(*made->reserved));
     mine->reserved_count = made->reserved_count;
-    wake_when_due(mine, plan);
+    wake_when_due(mine, plan, again_s);
     if (!mine->ahead && loop_now_ms(mine->loop) >= mine->next_ms) {
         begin(mine, plan);
         return;

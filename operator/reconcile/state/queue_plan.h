@@ -31,9 +31,9 @@ struct queue_plan {
     struct loop_timer slice, wake;
 };
 
-/* Takes the plan of a look at the queue, and has it checked again when time alone changes it. NULL: nobody
- * waits. */
-void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan);
+/* Takes the plan of a look at the queue, and has it checked again when time alone changes it, at `again_s` at
+ * the latest. NULL: nobody waits. */
+void queue_plan_set(struct queue_plan *mine, struct claims_plan *plan, int64_t again_s);
 void queue_plan_release(struct queue_plan *plan); /* drops what is planned */
 
 /* Other work of this kind: the next forecast begins later by the pause that it needs. */

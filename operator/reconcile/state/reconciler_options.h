@@ -26,6 +26,8 @@ struct reconciler_options {
     int64_t share_half_life_s;                       /* with forecast.has_shares */
     enum forecast_policy queue_policy;
     struct forecast_settings forecast;
+    bool preempts;    /* jobs whose PriorityClass lets them get the IPUs of jobs that agree... */
+    int64_t exempt_s; /* ...and have had them for so long */
     struct pod_spec_options pods;
     int64_t hold_ms;    /* how long to hold IPUs while a process may be running on them */
     int64_t requeue_ms; /* how long pods may fail to start before a job that waits for the IPUs gets them */

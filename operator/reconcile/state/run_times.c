@@ -55,5 +55,6 @@ void run_times_note_record(struct reconciler *r, const struct job_cache *cache, 
         return;
     seconds = elapsed_s(r, cache, old);
     usage_note(&r->history->usage, old->job_ns, old->size, seconds, loop_unix_micros() / 1000000);
-    history_note_run(r->history, &cache->kind, seconds);
+    if (!old->preemptor) /* how long it would have run is not known */
+        history_note_run(r->history, &cache->kind, seconds);
 }

@@ -128,6 +128,8 @@ void invariants_change(struct world *world, enum api_change_type type, const str
         status_guarantees_init(world, object);
     if (str_eq(object->kind->plural, "configmaps") && type == API_ADDED)
         queue_order_note_served(world, object);
+    if (str_eq(object->kind->plural, "configmaps") && type != API_DELETED)
+        queue_order_note_preempted(world, object);
     if (str_eq(object->kind->plural, "configmaps") && type == API_DELETED)
         records_ended(world, object);
 }

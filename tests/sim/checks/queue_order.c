@@ -1,5 +1,7 @@
 #include "checks/queue_order.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
 #include "checks/invariants.h"
@@ -325,6 +327,33 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
                         "them, does not",
                         served->name, controller, other->name, other->size);
     }
+}
+
+/* ---- preemption ---- */
+
+#define PREEMPTIONS_MAX 3
+
+void queue_order_note_preempted(struct world *world, const struct api_object *record)
+{
+    const char *by = json_str(record->doc, "data/preemptor", NULL);
+    const struct user_job *victim = world_job(world, json_str(record->doc, "data/jobName", "-"));
+    const struct user_job *preemptor =
+        by && str_has_prefix(by, WORLD_NS "/") ? world_job(world, by + strlen(WORLD_NS "/")) : NULL;
+    const struct api_object *object =
+        victim ? api_find((struct api *)&world->api, "ipujobs", WORLD_NS, victim->name) : NULL;
+    uint32_t count = 0;
+
+    if (!by || !object || !str_eq(object->uid, json_str(record->doc, "data/jobUid", "")))
+        return;
+    parse_u32(json_str(record->doc, "data/preemptions", ""), 0, UINT32_MAX, &count);
+    if (!preemptor || preemptor->class->value <= victim->class->value)
+        world_break(world, NONE_PASSES, "job %s is preempted by %s, which has no higher priority",
+                    victim->name, by);
+    if (!json_at(object->doc, "metadata/annotations/graphcore.ai~1preemptible"))
+        world_break(world, NONE_PASSES, "job %s is preempted and has not agreed", victim->name);
+    if (count < 1 || count > PREEMPTIONS_MAX)
+        world_break(world, NONE_PASSES, "job %s is preempted %u times", victim->name, count);
+    world->preemptions += records_reserve(record);
 }
 
 /* ---- promised starts ---- */

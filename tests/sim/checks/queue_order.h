@@ -14,6 +14,8 @@ void queue_order_note_plan(struct world *world, const char *job, const struct pl
 void queue_order_note_left(struct world *world, const cJSON *pod);
 /* A record was made: an instance has been served. */
 void queue_order_note_served(struct world *world, const struct api_object *record);
+/* A record was written. */
+void queue_order_note_preempted(struct world *world, const struct api_object *record);
 /* A job that waits is not kept from IPUs for long by jobs that hold them and cannot start. */
 void queue_order_step(struct world *world);
 /* At rest: every waiting job has to wait, because there are not enough IPUs, or not enough for a job ahead

@@ -61,7 +61,7 @@ uint32_t records_held_ipus(const struct world *world)
         const struct api_object *record = value;
         uint32_t size = 0;
 
-        if (!is_spent(record))
+        if (!is_spent(record) && !(is_releasing(record) && !records_find_partition(world, record->name)))
             parse_u32(json_str(record->doc, "data/size", ""), 1, UINT32_MAX, &size);
         held += size;
     }

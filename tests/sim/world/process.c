@@ -13,6 +13,8 @@
 #include "operator/reconcile/state/run_times.h"
 #include "world/world.h"
 
+#define EXEMPT_S 10 /* programs of the world run for a minute or so */
+
 struct process {
     struct process_options options;
     char *name;
@@ -60,6 +62,8 @@ static void on_started(void *ctx)
                                              .instance_quotas = &process->instance_quotas,
                                              .queue_policy = process->options.policy,
                                              .forecast = FORECAST_SETTINGS_DEFAULT,
+                                             .preempts = process->options.has_preemption,
+                                             .exempt_s = EXEMPT_S,
                                              .hold_ms = process->options.hold_ms,
                                              .requeue_ms = WORLD_REQUEUE_MS,
                                              .partition_failure_ms = WORLD_TROUBLE_MS,

@@ -13,6 +13,7 @@ struct process_options {
     const struct pool_config *controllers;
     int64_t hold_ms;
     enum forecast_policy policy;
+    bool has_preemption;
     uint32_t ipu_quota;      /* of each namespace; 0: none */
     uint32_t instance_quota; /* likewise */
     const char *watch_ns;    /* NULL: all namespaces, and nodes */

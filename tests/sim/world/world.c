@@ -55,6 +55,7 @@ static void start_creation(struct world *world, size_t index)
                                   .controllers = &world->controllers,
                                   .hold_ms = WORLD_HOLD_MS,
                                   .policy = world->options.policy,
+                                  .has_preemption = world->options.has_preemption,
                                   .ipu_quota = world->options.ipu_quota,
                                   .instance_quota = world->options.instance_quota,
                                   .watch_ns = world->options.has_one_namespace ? WORLD_NS : NULL});

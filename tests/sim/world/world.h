@@ -32,6 +32,7 @@ struct world_options {
     uint32_t ipu_quota;          /* of the namespace; 0: none */
     uint32_t instance_quota;     /* likewise, in the queue; only with ipu_quota */
     bool has_deadlines;          /* jobs are of different sizes, and most have a deadline */
+    bool has_preemption;         /* most jobs let those of higher priority have their IPUs */
     bool has_own_places;         /* controllers choose the IPUs of partitions */
     bool has_one_namespace;      /* the operators see jobs of one namespace, and no nodes */
     unsigned crash_at;           /* the operator dies at its n-th write, counted from 1; 0: never */
@@ -89,6 +90,7 @@ struct world {
     int64_t minute;              /* of the clock... */
     size_t writes_in_minute;     /* ...and those of them in it */
     uint64_t vipu_writes;
+    unsigned preemptions;     /* records that say so */
     uint64_t forecast_writes; /* of nothing but when a job is expected to start */
     int64_t looks_at_ms;      /* when queue_order.c looks again for IPUs that serve nobody */
     struct map

@@ -5,6 +5,7 @@
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
 #include "cluster/pod_status.h"
+#include "operator/api/names.h"
 #include "world/world.h"
 
 /* In a world that is asked for no number: one each of so many kinds. */
@@ -54,6 +55,8 @@ static void create(struct user_job *job)
     json_put_str(doc, "kind", "IPUJob");
     json_put_str(metadata, "name", job->name);
     json_put_str(metadata, "namespace", WORLD_NS);
+    if (job->world->options.has_preemption && dice_permille(800))
+        json_put_str(json_put_object(metadata, "annotations"), ANNOTATION_PREEMPTIBLE, "true");
     json_put_take(doc, "spec", spec);
     json_put_str(json_at_mut(spec, "workers/template/spec"), "priorityClassName", job->class->name);
     job->failures = job->kind->pods == PODS_FAIL_TWICE ? 2 : 0;

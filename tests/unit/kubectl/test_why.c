@@ -84,6 +84,7 @@ static const struct {
      "'observedGeneration':-1,'launcherStatus':'Pending'}}",
      "[]"},
     {"Restarting", JOB("", "", STATE("Restarting", "Restarting")), "[]"},
+    {"Restarting", JOB("", "", STATE("Running", "IPUsPreempted")), "[]"},
     {"Updating", JOB("", "", STATE("Running", "RollingUpdate")), "[]"},
     {"Finishing", JOB("", "", STATE("Running", "Finishing")), "[]"},
     {"RunningWithTrouble", JOB("", "", STATE("Running", "Running")), "[" RUNS "," FAILED_POD "]"},

@@ -98,6 +98,8 @@ static void decide_started(const struct job_view *view, const struct instance_vi
         decide_interrupted(view, inst, pods, plan, ret);
     else if (may_have_started_unseen)
         decide_starting(view, inst, pods, plan, ret);
+    else if (is_preempted(view, inst, pods))
+        decide_preempted(view, inst, pods, plan, ret);
     else if (inst->is_given_up || is_partly_rejected(inst, pods))
         decide_rejected(view, inst, pods, plan, ret);
     else if (rollout_action != ROLLOUT_NONE && pods->succeeded < view->job->spec.workers_per_instance)

@@ -49,6 +49,8 @@ static struct record *new_record(const struct job_view *view, const struct insta
     record->attempt = inst->next_attempt;
     record->start = latest ? latest->start + 1 : 0;
     record->restarts = latest ? latest->restarts : 0;
+    record->priority = view->priority;
+    record->preemptions = latest ? latest->preemptions : 0;
     record->workers = job->spec.workers_per_instance;
     record->has_launcher = job->spec.has_launcher;
     record->size = job->spec.ipus_per_instance;
@@ -72,6 +74,8 @@ static void claim_partition(const struct job_view *view, const struct instance_v
                             struct instance_result *ret)
 {
     uint32_t ipus = view->job->spec.ipus_per_instance;
+    const struct record *latest = latest_record(view, inst->index);
+    const char *preemptor = latest ? latest->preemptor : NULL;
 
     plan_claim(plan, inst->index, true);
     switch (inst->claim) {
@@ -89,7 +93,8 @@ static void claim_partition(const struct job_view *view, const struct instance_v
                             ipus == 1 ? "IPU" : "IPUs", inst->granted);
         return;
     case CLAIM_WAITING:
-        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s%s%s", inst->wait->text,
+        instance_set_result(ret, INSTANCE_WAITING, inst->wait->reason, "%s%s%s%s%s", inst->wait->text,
+                            preemptor ? "; preempted by job " : "", preemptor ? preemptor : "",
                             instance_was_rejected(view) ? "; the last start failed: " : "",
                             instance_was_rejected(view) ? view->create_text : "");
         ret->wait = inst->wait;

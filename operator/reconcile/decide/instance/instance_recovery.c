@@ -86,6 +86,34 @@ void decide_rejected(const struct job_view *view, const struct instance_view *in
     instance_set_rejected(view, inst, is_over ? INSTANCE_WAITING : INSTANCE_STARTING, plan, ret);
 }
 
+bool is_preempted(const struct job_view *view, const struct instance_view *inst,
+                  const struct pod_summary *pods)
+{
+    return inst->preemptor && pods->succeeded < view->job->spec.workers_per_instance;
+}
+
+/* The record says so before the first pod is stopped: else a process that takes over would start them again.
+ */
+void decide_preempted(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
+                      struct plan *plan, struct instance_result *ret)
+{
+    struct record *next;
+
+    instance_set_result(ret, INSTANCE_RESTARTING, "IPUsPreempted",
+                        "Preempted by job %s; instance %u releases its IPUs and returns to the queue",
+                        inst->preemptor, inst->index);
+    if (!inst->record->preemptor) {
+        next = run_patch_record(inst, pods, plan);
+        next->preemptor = mem_strdup(inst->preemptor);
+        next->preemptions++;
+        plan_note_restart(plan, next, "IPUsPreempted");
+        return;
+    }
+    run_stop_pods(view, inst, plan);
+    if (run_is_over(view, inst, pods, plan))
+        attempt_begin_next(inst, "IPUsPreempted", pods, plan);
+}
+
 /* ---- while pods run ---- */
 
 static bool is_broken(const struct partition_view *partition)

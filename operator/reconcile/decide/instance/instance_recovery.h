@@ -13,6 +13,11 @@ void decide_interrupted(const struct job_view *view, const struct instance_view 
 bool is_partly_rejected(const struct instance_view *inst, const struct pod_summary *pods);
 void decide_rejected(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
                      struct plan *plan, struct instance_result *ret);
+/* A job of higher priority gets its IPUs. */
+bool is_preempted(const struct job_view *view, const struct instance_view *inst,
+                  const struct pod_summary *pods);
+void decide_preempted(const struct job_view *view, const struct instance_view *inst, struct pod_summary *pods,
+                      struct plan *plan, struct instance_result *ret);
 /* Its pods run, or ran until just now, and the partition has been in error or missing for longer than an
  * instance tolerates. */
 bool partition_has_failed(const struct job_view *view, const struct instance_view *inst,

@@ -40,6 +40,7 @@ void verdict_read_ended(const cJSON *status, struct job_verdict *v)
                    json_str(status, "completedIndexes", json_str(status, "completedInstances", "")));
     indexset_parse(&v->broken, json_str(status, "failedIndexes", json_str(status, "failedInstances", "")));
     v->restarts = (uint32_t)json_i64(status, "restartCount", 0);
+    v->preemptions = (uint32_t)json_i64(status, "preemptionCount", 0);
 }
 
 bool verdict_note_rejected_write(const struct job_view *view, const struct plan *plan, struct job_verdict *v)

@@ -34,7 +34,7 @@ struct job_verdict {
     uint32_t active, succeeded, failed; /* pods */
     uint32_t unready;                   /* pods that run and are not ready */
     const struct pod *unready_pod;      /* the first of them; borrowed, or NULL */
-    uint32_t restarts;
+    uint32_t restarts, preemptions;
     struct indexset done, broken; /* instances that succeeded, that failed finally */
     bool has_started;             /* some instance has its IPUs */
     char *stuck_at;               /* why pods do not start, owned; NULL: none is stuck */

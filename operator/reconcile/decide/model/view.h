@@ -62,6 +62,7 @@ struct instance_view {
     int64_t offered_since_ms; /* its pods cannot start since then; 0: they can, or it is not known yet */
     bool is_wanted;           /* a job waits for its IPUs and would be served with them */
     bool is_given_up;         /* they are given up: its pods are stopped, and it goes back to the queue */
+    const char *preemptor;    /* the job of higher priority that gets its IPUs; NULL: it keeps them */
     bool needs_vipu_access;   /* the controller has a Secret with access keys or certificates for pods */
     struct pod **stale_pods;  /* pods of this instance that belong to an earlier run or another partition */
     size_t stale_count;
@@ -101,6 +102,7 @@ struct dry_run_result {
     const char *text;    /* REJECTED: the API server's words */
     int64_t retry_at_ms; /* REJECTED: when to ask again; the delay grows */
     int32_t priority;    /* of the pods, as the API server reads the template's PriorityClass */
+    bool preempts;       /* which lets them preempt */
 };
 
 struct job_view {
@@ -141,6 +143,7 @@ struct job_view {
         requeues; /* starts in a row that ended with the IPUs given up; the last is the latest rejection */
     int64_t requeued_s;             /* when that was */
     int64_t turn_s;                 /* since when its next instance waits */
+    int32_t priority;               /* of its pods in the queue, as the dry run told it */
     const char *write_rejected;     /* what else the API server rejects, in words: ops of... */
     enum op_kind write_rejected_op; /* ...this kind; NULL: none */
     int64_t

@@ -260,6 +260,8 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     json_put_i64(workers, "succeeded", v->succeeded);
     json_put_i64(workers, "failed", v->failed);
     json_put_i64(status, "restartCount", v->restarts);
+    if (v->preemptions)
+        json_put_i64(status, "preemptionCount", v->preemptions);
     put_clocks(status, before, v, &job->spec, now);
     put_set(status, "completedIndexes", &v->done);
     put_set(status, "failedIndexes", &v->broken);

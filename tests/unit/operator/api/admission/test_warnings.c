@@ -18,6 +18,9 @@
 #define RELEASES(ids)                                                                                        \
     "{\"metadata\":{\"name\":\"j\",\"annotations\":{\"graphcore.ai/release\":\"" ids "\"}},"                 \
     "\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"}}"
+#define PREEMPTED(key, value)                                                                                \
+    "{\"metadata\":{\"name\":\"j\",\"annotations\":{\"graphcore.ai/" key "\":\"" value "\"}},"               \
+    "\"spec\":{\"jobInstances\":1,\"ipusPerJobInstance\":\"4\"}}"
 #define CLASS(name) "\"priorityClassName\":\"" name "\","
 #define ALWAYS "\"restartPolicy\":\"Always\","
 
@@ -118,6 +121,17 @@ TEST(what_has_no_effect_is_named)
          "metadata.annotations[graphcore.ai/release]: ignored: the job has no partition yes; "},
         {RELEASES("yes"), RELEASES("yes"), NULL},
         {HOLDS("p-j-a-0", "17"), RELEASES("p-j-a-16"), NULL}, /* not all are listed */
+
+        /* whether its IPUs may be taken */
+        {NULL, PREEMPTED("preemptible", "true"), NULL},
+        {NULL, PREEMPTED("preemptible", "yes"),
+         "metadata.annotations[graphcore.ai/preemptible]: ignored: must be true or false, got \"yes\""},
+        {PREEMPTED("preemptible", "yes"), PREEMPTED("preemptible", "yes"), NULL},
+        {NULL, PREEMPTED("checkpointed-at", "2026-11-27T12:00:00Z"), NULL},
+        {PREEMPTED("preemptible", "true"),
+         PREEMPTED("checkpointed-at", "12345678901234567890123456789012345678901"),
+         "metadata.annotations[graphcore.ai/checkpointed-at]: ignored: must be a time such as "
+         "2026-11-27T12:00:00Z, got \"1234567890123456789012345678901234567890\""},
 
         /* a PriorityClass that does not order the queue */
         {NULL, JOB("", POD("a", CLASS("research")), "{}"), NULL},

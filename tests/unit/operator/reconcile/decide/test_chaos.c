@@ -239,7 +239,12 @@ static void change_template(struct world *w)
 
 static void users_act(struct world *w)
 {
-    switch (world_roll(w, 8)) {
+    switch (world_roll(w, 9)) {
+    case 7:
+        say(w, "another job preempts one");
+        if (w->track_count)
+            w->tracks[world_roll(w, w->track_count)]->preemptor = "ns/urgent";
+        return;
     case 6:
         say(w, "the keys are deleted");
         world_drop_secrets(w);

@@ -2,7 +2,8 @@
 
 #include "lib/check.h"
 
-static char job[] = "job", first[] = "first", second[] = "second", nobody[] = RECORD_NO_JOB_UID;
+static char job[] = "job", first[] = "first", second[] = "second", nobody[] = RECORD_NO_JOB_UID,
+            urgent[] = "ns/urgent";
 
 #define NEVER (-1)
 
@@ -35,6 +36,11 @@ TEST(a_run_ends_when_its_ipus_are_free)
                                never_ran = {.job_uid = job, .uid = first},
                                orphan = {.job_uid = nobody, .uid = first, .started = true},
                                spent = {.job_uid = job, .uid = first, .started = true, .spent_s = 7},
+                               preempted = {.job_uid = job,
+                                            .uid = first,
+                                            .started = true,
+                                            .releasing = true,
+                                            .preemptor = urgent},
                                other = {.job_uid = job, .uid = second, .started = true};
     static const struct {
         const struct record *old, *new;
@@ -44,7 +50,7 @@ TEST(a_run_ends_when_its_ipus_are_free)
         {&releasing, NULL, true},   {&ran, NULL, true},        {&restarting, NULL, true},
         {&ran, &spent, true},       {&spent, NULL, false},     {NULL, &spent, false},
         {&never_ran, NULL, false},  {&orphan, NULL, false},    {&ran, &other, true},
-        {&ran, &restarting, false},
+        {&ran, &restarting, false}, {&ran, &preempted, true},  {&preempted, NULL, false},
     };
 
     CHECK_ROWS (row, rows)

@@ -67,6 +67,17 @@ TEST_F(known, k, a_run_counts_for_later_jobs_of_its_kind)
     job_cache_free(cache);
 }
 
+TEST_F(known, k, a_run_that_was_cut_short_tells_nothing_of_others)
+{
+    static char urgent[] = "team/urgent";
+
+    created(k, 30);
+    k->record.preemptor = urgent;
+    run_times_note_record(&k->r, k->cache, &k->record, NULL);
+    k->record.preemptor = NULL;
+    CHECK_INT_EQ(k->r.history->runs.count, 0);
+}
+
 TEST_F(known, k, a_job_that_was_never_reconciled_has_no_kind)
 {
     k->cache->kind = (struct run_kind){0};

@@ -96,6 +96,7 @@ struct wtrack {
     int64_t keys_at_ms;
     bool launch_noted_by_us, is_rejected, is_given_up;
     int64_t offered_since_ms;
+    const char *preemptor; /* the job that gets its IPUs, or NULL */
 };
 
 struct wstray {

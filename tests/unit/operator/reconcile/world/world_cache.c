@@ -375,6 +375,7 @@ static void view_instance(struct world *w, struct snapshot *s, uint32_t index)
         inst->partition = track->view;
         inst->partition_since_ms = track->since_ms;
         inst->run_since_ms = track->run_since_ms;
+        inst->preemptor = inst->record->preemptor ? inst->record->preemptor : track->preemptor;
     }
     track = track && track->run == inst->record->run ? track : NULL;
     inst->keys = track ? track->keys : KEYS_UNKNOWN;
