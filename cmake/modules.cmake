@@ -101,3 +101,15 @@ function(add_program_pages)
     endif()
     add_custom_command(TARGET ${ARG_NAME} POST_BUILD ${commands} BYPRODUCTS ${made} VERBATIM)
 endfunction()
+
+# add_page_assets(VARIABLE FILE...)
+# The variable is a source with the table page_assets of operator/serve/live/assets.h: page/dist, and these files.
+function(add_page_assets variable)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/page/dist/*)
+    list(APPEND files ${ARGN})
+    set(made ${CMAKE_CURRENT_BINARY_DIR}/page_assets.c)
+    add_custom_command(OUTPUT ${made}
+        COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DOUT=${made} -P ${PROJECT_SOURCE_DIR}/cmake/assets.cmake
+        DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/assets.cmake VERBATIM)
+    set(${variable} ${made} PARENT_SCOPE)
+endfunction()

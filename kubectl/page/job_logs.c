@@ -4,7 +4,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/visible.h"
-#include "kubectl/page/feed.h"
+#include "operator/serve/live/feed.h"
 #include "kubectl/shell/log_stream.h"
 #include "operator/api/names.h"
 #include "operator/kube/watch/watch.h"

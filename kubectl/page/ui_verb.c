@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "kubectl/page/assets.h"
-#include "kubectl/page/feed.h"
+#include "operator/serve/live/assets.h"
+#include "operator/serve/live/feed.h"
 #include "kubectl/page/job_logs.h"
-#include "kubectl/page/page_server.h"
+#include "operator/serve/live/page_server.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
 #include "operator/kube/watch/watch.h"

@@ -72,7 +72,7 @@ MAY_INCLUDE = {
     "operator/reconcile/observe/": ("operator/reconcile/observe/", "operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/act/": ("operator/reconcile/act/", "operator/reconcile/state/", *BESIDE_RECONCILE),
     "operator/reconcile/report/": ("operator/reconcile/report/", "operator/reconcile/state/", "operator/forecast/", "operator/progress/", *BESIDE_RECONCILE),
-    "kubectl/": ("kubectl/", "operator/api/", "operator/kube/", "base/"),
+    "kubectl/": ("kubectl/", "operator/api/", "operator/kube/", "operator/serve/live/", "base/"),
     "kubectl/core/": ("kubectl/core/", "operator/api/", "base/core/", "base/text/", "base/options/", "base/doc/"),
 }
 

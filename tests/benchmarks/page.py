@@ -19,7 +19,7 @@ from measure import BUILD, TOP, Program, run_quietly, say
 
 CLUSTER = "bench-page"
 NAMESPACE = "pages"
-VIEWERS_EACH = 16  # PAGE_VIEWERS_MAX of kubectl/page/page_server.h
+VIEWERS_EACH = 16  # PAGE_VIEWERS_MAX of operator/serve/live/page_server.h
 CHANGE_EVERY_S = 0.25
 PATIENCE_S = 600
 RECEIVE_BYTES = 1 << 18

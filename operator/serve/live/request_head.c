@@ -1,4 +1,4 @@
-#include "kubectl/page/request_head.h"
+#include "operator/serve/live/request_head.h"
 
 #include <stddef.h>
 #include <string.h>

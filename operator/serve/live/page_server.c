@@ -1,4 +1,4 @@
-#include "kubectl/page/page_server.h"
+#include "operator/serve/live/page_server.h"
 
 #include <openssl/evp.h>
 #include <string.h>

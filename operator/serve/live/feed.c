@@ -1,4 +1,4 @@
-#include "kubectl/page/feed.h"
+#include "operator/serve/live/feed.h"
 
 #include <string.h>
 

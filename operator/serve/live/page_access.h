@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "kubectl/page/request_head.h"
+#include "operator/serve/live/request_head.h"
 
 #define ACCESS_SECRET_BYTES 32
 #define ACCESS_SECRET_LEN (2 * ACCESS_SECRET_BYTES)

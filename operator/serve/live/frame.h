@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kubectl/page/websocket.h"
+#include "operator/serve/live/websocket.h"
 
 struct frame {
     unsigned owners;

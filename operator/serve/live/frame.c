@@ -1,4 +1,4 @@
-#include "kubectl/page/frame.h"
+#include "operator/serve/live/frame.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "kubectl/page/page_access.h"
+#include "operator/serve/live/page_access.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 
 #include "base/core/err.h"
 #include "base/io/loop.h"
-#include "kubectl/page/page_access.h"
-#include "kubectl/page/frame.h"
+#include "operator/serve/live/page_access.h"
+#include "operator/serve/live/frame.h"
 
 #define PAGE_VIEWERS_MAX 16
 /* Beyond what a viewer gets at first. */

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "kubectl/page/page_access.h"
-#include "kubectl/page/feed.h"
-#include "kubectl/page/websocket.h"
+#include "operator/serve/live/page_access.h"
+#include "operator/serve/live/feed.h"
+#include "operator/serve/live/websocket.h"
 #include "lib/check.h"
 
 /* ---- requests ---- */

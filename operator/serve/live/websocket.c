@@ -1,4 +1,4 @@
-#include "kubectl/page/websocket.h"
+#include "operator/serve/live/websocket.h"
 
 enum {
     FIN = 0x80,
