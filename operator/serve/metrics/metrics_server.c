@@ -2,18 +2,13 @@
 
 #include "base/core/mem.h"
 #include "base/doc/openmetrics.h"
-#include "base/io/file.h"
-#include "base/io/log.h"
-#include "base/io/loop.h"
 #include "base/http/http_server.h"
 #include "operator/kube/client/client.h"
-#include "operator/serve/certificates/certificate.h"
+#include "operator/serve/certificates/server_certificate.h"
 #include "operator/serve/metrics/auth_filter.h"
 #include "operator/serve/pages/pages.h"
 
 #define METRICS "/metrics"
-#define FILE_MAX_BYTES ((size_t)256 * 1024)
-#define RELOAD_MS 10000 /* kubelets need longer until a changed Secret shows in a pod */
 
 struct metrics_server {
     struct loop *loop;
@@ -21,15 +16,8 @@ struct metrics_server {
     struct http_server_route routes[2 + PAGE_LISTS + 1]; /* the last one ends the list */
     struct http_server *http_server;
     struct auth_filter *auth_filter;
-    struct certificate served;
-    struct loop_timer timer;
-    bool has_logged_problem; /* the current problem with the files is logged */
+    struct server_certificate *certificate;
 };
-
-static int64_t now_s(void)
-{
-    return loop_unix_micros() / 1000000;
-}
 
 static void serve(void *ctx, struct http_server_request *request, const struct http_server_request_info *view)
 {
@@ -51,92 +39,34 @@ static void cancel(void *ctx, struct http_server_request *request)
     pages_cancel(server->options.pages, request);
 }
 
-/* ---- the certificate ---- */
-
-static bool read_one(const struct metrics_server *server, const char *file, char **ret, struct err *err)
+static bool use_certificate(void *ctx, const struct http_server_tls *tls, struct err *err)
 {
-    AUTO(mem) char *path = mem_printf("%s/%s", server->options.certificate_in, file);
-    AUTO(str) struct str text = {0};
+    struct metrics_server *server = ctx;
 
-    if (!file_read(path, FILE_MAX_BYTES, &text, err))
-        return false;
-    *ret = str_take(&text);
-    return true;
+    return http_server_set_tls(server->http_server, tls, err);
 }
-
-/* The certificate to serve now; false with an error if there is none. */
-static bool load_certificate(const struct metrics_server *server, struct certificate *ret, struct err *err)
-{
-    if (server->options.certificate_in)
-        return read_one(server, "tls.crt", &ret->cert, err) && read_one(server, "tls.key", &ret->key, err);
-    certificate_make(server->options.names, now_s(), NULL, ret);
-    return true;
-}
-
-static bool is_due(const struct metrics_server *server)
-{
-    return server->options.certificate_in || now_s() >= certificate_renewal_time_s(&server->served);
-}
-
-static void swap_certificate(struct metrics_server *server, struct certificate *next)
-{
-    struct certificate old = server->served;
-
-    server->served = *next;
-    *next = old;
-    server->has_logged_problem = false;
-}
-
-/* A partial update, or a mistake: keep the current certificate, and log the problem once. */
-static void log_problem_once(struct metrics_server *server, const struct err *err)
-{
-    if (!server->has_logged_problem)
-        log_error("cannot load the /metrics certificate, keeping the previous one",
-                  KV("directory", server->options.certificate_in), KV("cause", err->msg));
-    server->has_logged_problem = true;
-}
-
-static void renew(struct metrics_server *server)
-{
-    AUTO(certificate) struct certificate next = {0};
-    struct err err = {0};
-
-    if (!load_certificate(server, &next, &err)) {
-        log_problem_once(server, &err);
-        return;
-    }
-    if (str_eq(next.cert, server->served.cert) && str_eq(next.key, server->served.key))
-        return;
-    if (!http_server_set_tls(server->http_server, &(struct http_server_tls){next.cert, next.key}, &err)) {
-        log_problem_once(server, &err);
-        return;
-    }
-    swap_certificate(server, &next);
-    log_info("/metrics certificate loaded");
-}
-
-static void on_timer(struct loop_timer *timer)
-{
-    struct metrics_server *server = CONTAINER_OF(timer, struct metrics_server, timer);
-
-    if (is_due(server))
-        renew(server);
-    loop_timer_start(server->loop, &server->timer, RELOAD_MS, on_timer);
-}
-
-/* ---- life cycle ---- */
 
 static bool open_server(struct metrics_server *server, struct err *err)
 {
-    if (!load_certificate(server, &server->served, err))
+    struct http_server_tls tls;
+
+    server->certificate = server_certificate_new(
+        server->loop,
+        &(struct server_certificate_options){.server = METRICS,
+                                             .directory = server->options.certificate_in,
+                                             .names = server->options.names,
+                                             .use = use_certificate,
+                                             .ctx = server},
+        err);
+    if (!server->certificate)
         return false;
+    tls = server_certificate_tls(server->certificate);
     server->http_server =
         http_server_new(server->loop,
-                        &(struct http_server_options){
-                            .port = server->options.port,
-                            .routes = server->routes,
-                            .connections_per_peer = PAGES_CONNECTIONS_PER_PEER,
-                            .tls = &(struct http_server_tls){server->served.cert, server->served.key}},
+                        &(struct http_server_options){.port = server->options.port,
+                                                      .routes = server->routes,
+                                                      .connections_per_peer = PAGES_CONNECTIONS_PER_PEER,
+                                                      .tls = &tls},
                         err);
     return server->http_server != NULL;
 }
@@ -166,7 +96,6 @@ struct metrics_server *metrics_server_new(struct kube *kube, const struct metric
         metrics_server_free(server);
         return NULL;
     }
-    loop_timer_start(server->loop, &server->timer, RELOAD_MS, on_timer);
     return server;
 }
 
@@ -174,10 +103,9 @@ void metrics_server_free(struct metrics_server *server)
 {
     if (!server)
         return;
-    loop_timer_stop(&server->timer);
+    server_certificate_free(server->certificate);
     http_server_free(server->http_server); /* and with it every pending request */
     auth_filter_free(server->auth_filter);
-    certificate_release(&server->served);
     mem_free(server);
 }
 
@@ -188,5 +116,5 @@ uint16_t metrics_server_port(const struct metrics_server *server)
 
 int64_t metrics_server_certificate_expiry_s(const struct metrics_server *server)
 {
-    return certificate_end_s(&server->served);
+    return server_certificate_end_s(server->certificate);
 }
