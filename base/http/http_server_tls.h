@@ -1,5 +1,5 @@
 /* The certificate of a TLS server, set from memory while the server runs. Open connections keep the
- * certificate they started with. Private to base/http/http_server*.c. */
+ * certificate they started with. */
 #pragma once
 
 #include <openssl/ssl.h>

@@ -6,27 +6,21 @@
 
 #include "base/core/mem.h"
 #include "operator/serve/live/assets.h"
-#include "operator/serve/live/feed.h"
+#include "operator/serve/live/feed_watches.h"
 #include "kubectl/page/job_logs.h"
 #include "operator/serve/live/page_server.h"
 #include "kubectl/shell/session.h"
 #include "operator/api/names.h"
-#include "operator/kube/watch/watch.h"
 
 enum {
-    LOOK_MS = 500,    /* between two looks at the state of the watches */
+    CONNECTIONS_MAX = 64,
     TAIL_LINES = 500, /* of each rank, before the new ones */
 };
 /* Ahead of a viewer that reads too slowly, and of all viewers, lines of logs are left out. */
 #define LOG_UNSENT_MAX (PAGE_UNSENT_MAX / 2)
 #define LOGS_UNSENT_MAX (2 * PAGE_UNSENT_MAX)
 
-static const struct feed_row {
-    enum feed_kind kind;
-    const struct kube_resource *resource;
-    bool is_cluster_wide;
-    const char *label_selector, *field_selector;
-} ROWS[] = {
+static const struct feed_row ROWS[] = {
     {FEED_JOB, &KUBE_IPUJOBS, false, NULL, NULL},
     {FEED_CONTROLLER, &KUBE_VIPU_CONTROLLERS, true, NULL, NULL},
     {FEED_POD, &KUBE_PODS, false, LABEL_JOB_NAME, NULL},
@@ -34,16 +28,9 @@ static const struct feed_row {
     {FEED_EVENT, &KUBE_EVENTS, false, NULL, "regarding.kind=Pod"},
 };
 
-enum { ROWS_COUNT = COUNT_OF(ROWS) };
+enum { JOBS = 0 /* their row */ };
 
 struct live;
-
-struct feed_watch {
-    struct live *live;
-    const struct feed_row *row;
-    struct watch *watch;
-    struct frame *forbidden; /* what the viewers were told, or NULL */
-};
 
 struct viewer {
     struct live *live;
@@ -58,11 +45,8 @@ struct live {
     struct session *session;
     const char *ns; /* NULL: all */
     struct page_server *server;
-    struct feed_watch watches[ROWS_COUNT];
+    struct feed_watches *watches;
     struct viewer *viewers;
-    bool is_synced;
-    char *trouble; /* why the page may be outdated; NULL: it is not */
-    struct loop_timer look;
     struct kube_call *check; /* whether the credentials are rejected */
     int status;
     enum websocket_code code;
@@ -76,6 +60,13 @@ static void send_text(struct viewer *viewer, char *text)
 
     page_viewer_send(viewer->page, frame);
     frame_drop(frame);
+}
+
+static void send_frame(void *ctx, struct frame *frame)
+{
+    struct viewer *viewer = ctx;
+
+    page_viewer_send(viewer->page, frame);
 }
 
 static void send_all(struct live *live, struct frame *frame)
@@ -92,63 +83,25 @@ static void send_all_text(struct live *live, char *text)
     frame_drop(frame);
 }
 
-static char *state_text(const struct live *live)
-{
-    return feed_state(!live->trouble, live->trouble ? live->trouble : "");
-}
-
 /* ---- from the API server ---- */
 
-static bool make_frame(void *ctx, const cJSON *item, void **ret_view)
+static void on_change(void *ctx, enum feed_kind kind, const struct store_change *change)
 {
-    const struct feed_watch *watch = ctx;
-
-    if (!feed_shows(watch->row->kind, item))
-        return false;
-    *ret_view = frame_of_text(feed_put(watch->row->kind, item));
-    return true;
-}
-
-static void free_frame(void *view)
-{
-    frame_drop(view);
-}
-
-static void on_change(void *ctx, const struct store_change *change)
-{
-    const struct feed_watch *watch = ctx;
-
     if (change->new)
-        send_all(watch->live, (struct frame *)change->new);
+        send_all(ctx, (struct frame *)change->new);
     else
-        send_all_text(watch->live, feed_delete(watch->row->kind, change->key));
+        send_all_text(ctx, feed_delete(kind, change->key));
 }
 
-/* A kind that the person may not list, or that the cluster does not have, comes no more. */
-static bool is_absent(const struct feed_watch *watch)
+static void on_state(void *ctx, struct frame *frame)
 {
-    return watch->forbidden != NULL;
-}
-
-static void note_synced(struct live *live)
-{
-    for (size_t i = 0; i < ROWS_COUNT; i++) {
-        if (!watch_is_synced(live->watches[i].watch) && !is_absent(&live->watches[i]))
-            return;
-    }
-    if (!live->is_synced)
-        send_all_text(live, feed_synced());
-    live->is_synced = true;
+    send_all(ctx, frame);
 }
 
 static void on_synced(void *ctx)
 {
-    const struct feed_watch *watch = ctx;
-
-    note_synced(watch->live);
+    send_all_text(ctx, feed_synced());
 }
-
-/* ---- the state of the watches ---- */
 
 static void end(struct live *live, enum websocket_code code)
 {
@@ -158,7 +111,7 @@ static void end(struct live *live, enum websocket_code code)
 
 static void on_full(void *ctx, const struct err *err)
 {
-    struct live *live = ((const struct feed_watch *)ctx)->live;
+    struct live *live = ctx;
 
     complain("%s; choose a namespace with -n", err->msg);
     live->status = STATUS_FAILED;
@@ -177,9 +130,10 @@ static void on_checked(void *ctx, struct kube_response *response)
 }
 
 /* The client reads the credentials again before it reports that they are rejected. */
-static void check_credentials(struct live *live)
+static void check_credentials(void *ctx)
 {
     static const char *const query[] = {"limit", "1", NULL};
+    struct live *live = ctx;
 
     if (!live->check)
         live->check =
@@ -187,42 +141,6 @@ static void check_credentials(struct live *live)
                       &(struct kube_request){
                           .method = "GET", .resource = &KUBE_IPUJOBS, .ns = live->ns, .query = query},
                       on_checked, live);
-}
-
-static void note_forbidden(struct feed_watch *watch, const struct err *err)
-{
-    bool is_forbidden = err && (err->code == 403 || err->code == 404);
-
-    if (is_forbidden == is_absent(watch))
-        return;
-    frame_drop(TAKE(watch->forbidden));
-    if (is_forbidden) {
-        watch->forbidden = frame_of_text(feed_forbidden(feed_kind_names[watch->row->kind], err->msg));
-        send_all(watch->live, watch->forbidden);
-    }
-}
-
-static void look(struct loop_timer *timer)
-{
-    struct live *live = CONTAINER_OF(timer, struct live, look);
-    const char *trouble = NULL;
-
-    for (size_t i = 0; i < ROWS_COUNT; i++) {
-        int64_t since_ms;
-        const struct err *err = watch_trouble(live->watches[i].watch, &since_ms);
-
-        if (err && err->code == 401)
-            check_credentials(live);
-        note_forbidden(&live->watches[i], err);
-        if (err && !is_absent(&live->watches[i]))
-            trouble = err->msg;
-    }
-    note_synced(live);
-    if (!trouble != !live->trouble) {
-        mem_set_str(&live->trouble, trouble);
-        send_all_text(live, state_text(live));
-    }
-    loop_timer_start(live->session->loop, &live->look, LOOK_MS, look);
 }
 
 /* ---- viewers ---- */
@@ -287,7 +205,7 @@ static void on_message(void *of_viewer, struct slice text)
     if (!job || str_eq(job, viewer->job))
         return;
     stop_logs(viewer);
-    if (!slash || !store_get(watch_store(live->watches[FEED_JOB].watch), job))
+    if (!slash || !store_get(feed_watches_store(live->watches, JOBS), job))
         return;
     viewer->job = mem_strdup(job);
     *slash = '\0';
@@ -303,27 +221,26 @@ static void send_first(struct viewer *viewer)
 {
     struct live *live = viewer->live;
 
-    send_text(viewer, feed_hello(live->ns, live->session->config.origin, live->session->clock_ahead_s));
-    if (live->trouble)
-        send_text(viewer, state_text(live));
-    for (size_t i = 0; i < ROWS_COUNT; i++) {
-        const struct store *store = watch_store(live->watches[i].watch);
+    send_text(viewer,
+              feed_hello(live->ns, false, live->session->config.origin, live->session->clock_ahead_s));
+    feed_watches_tell_state(live->watches, send_frame, viewer);
+    for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+        const struct store *store = feed_watches_store(live->watches, i);
 
-        if (is_absent(&live->watches[i]))
-            page_viewer_send(viewer->page, live->watches[i].forbidden);
         for (const struct store_item *item = store_first(store); item; item = store_next(item))
             page_viewer_send(viewer->page, (struct frame *)item->view);
     }
-    if (live->is_synced)
+    if (feed_watches_are_synced(live->watches))
         send_text(viewer, feed_synced());
     page_viewer_begin(viewer->page);
 }
 
-static void *on_open(void *ctx, struct page_viewer *page)
+static void *on_open(void *ctx, struct page_viewer *page, void *who)
 {
     struct live *live = ctx;
     struct viewer *viewer = NEW(struct viewer);
 
+    (void)who;
     viewer->live = live;
     viewer->page = page;
     viewer->next = live->viewers;
@@ -372,25 +289,18 @@ static void on_signal(void *ctx, int signum)
 
 static void start_watches(struct live *live)
 {
-    for (size_t i = 0; i < ROWS_COUNT; i++) {
-        struct feed_watch *watch = &live->watches[i];
-
-        *watch = (struct feed_watch){.live = live, .row = &ROWS[i]};
-        watch->watch = watch_new(live->session->kube,
-                                 &(struct watch_options){.resource = ROWS[i].resource,
-                                                         .ns = ROWS[i].is_cluster_wide ? NULL : live->ns,
-                                                         .label_selector = ROWS[i].label_selector,
-                                                         .field_selector = ROWS[i].field_selector,
-                                                         .view = make_frame,
-                                                         .view_free = free_frame,
-                                                         .on_change = on_change,
-                                                         .on_synced = on_synced,
-                                                         .on_full = on_full,
-                                                         .max_items = OBJECTS_MAX,
-                                                         .max_bytes = BYTES_MAX,
-                                                         .ctx = watch});
-    }
-    loop_timer_start(live->session->loop, &live->look, LOOK_MS, look);
+    live->watches =
+        feed_watches_new(live->session->kube, &(struct feed_watches_options){.rows = ROWS,
+                                                                             .count = COUNT_OF(ROWS),
+                                                                             .ns = live->ns,
+                                                                             .max_items = OBJECTS_MAX,
+                                                                             .max_bytes = BYTES_MAX,
+                                                                             .on_change = on_change,
+                                                                             .on_state = on_state,
+                                                                             .on_synced = on_synced,
+                                                                             .on_rejected = check_credentials,
+                                                                             .on_full = on_full,
+                                                                             .ctx = live});
 }
 
 static void run(struct live *live)
@@ -411,14 +321,9 @@ static void run(struct live *live)
     mem_free_secret(TAKE(line));
     mem_free_secret(TAKE(url));
     page_server_free(live->server, live->code);
-    loop_timer_stop(&live->look);
     if (live->check)
         kube_cancel(live->check);
-    for (size_t i = 0; i < ROWS_COUNT; i++) {
-        watch_free(live->watches[i].watch);
-        frame_drop(live->watches[i].forbidden);
-    }
-    mem_free(live->trouble);
+    feed_watches_free(live->watches);
 }
 
 int ui_verb(struct session *session)
@@ -436,6 +341,8 @@ int ui_verb(struct session *session)
                                   &(struct page_server_options){.ip = page_addresses[options.address],
                                                                 .port = (uint16_t)options.port,
                                                                 .assets = page_assets,
+                                                                .connections_max = CONNECTIONS_MAX,
+                                                                .viewers_max = PAGE_VIEWERS_MAX,
                                                                 .on_open = on_open,
                                                                 .on_message = on_message,
                                                                 .on_close = on_close,

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import socket
+import ssl
 import struct
 
 DEADLINE_S = 60
@@ -25,25 +26,34 @@ def read_head(reader):
     return status, headers
 
 
-def exchange(port, data, host="127.0.0.1"):
+def connect(port, host="127.0.0.1", tls=False, receive_buffer=None):
+    connection = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    if receive_buffer:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.settimeout(DEADLINE_S)
+    connection.connect((host, port))
+    return ssl._create_unverified_context().wrap_socket(connection) if tls else connection
+
+
+def exchange(port, data, host="127.0.0.1", tls=False):
     """Sends the bytes, and reads until the server closes."""
-    with socket.create_connection((host, port), DEADLINE_S) as connection, connection.makefile("rb") as reader:
+    with connect(port, host, tls) as connection, connection.makefile("rb") as reader:
         connection.sendall(data)
         status, headers = read_head(reader)
         return Response(status, headers, reader.read())
 
 
-def request(port, method, path, headers=(), body=b"", host="127.0.0.1"):
+def request(port, method, path, headers=(), body=b"", host="127.0.0.1", tls=False):
     """`headers` replace those that a browser sends; None leaves one out."""
     name = f"[{host}]" if ":" in host else host
     sent = {"Host": f"{name}:{port}", **({"Content-Length": str(len(body))} if body else {}), **dict(headers)}
     lines = [f"{method} {path} HTTP/1.1", *(f"{key}: {value}" for key, value in sent.items() if value is not None)]
-    return exchange(port, "\r\n".join([*lines, "", ""]).encode() + body, host)
+    return exchange(port, "\r\n".join([*lines, "", ""]).encode() + body, host, tls)
 
 
-def upgrade(port, cookie, path="/live", **headers):
+def upgrade(port, cookie, path="/live", tls=False, **headers):
     """The bytes of a request for a WebSocket."""
-    sent = {"Host": f"127.0.0.1:{port}", "Origin": f"http://127.0.0.1:{port}", "Connection": "keep-alive, Upgrade", "Upgrade": "websocket",
+    sent = {"Host": f"127.0.0.1:{port}", "Origin": f"http{'s' if tls else ''}://127.0.0.1:{port}", "Connection": "keep-alive, Upgrade", "Upgrade": "websocket",
             "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(), "Cookie": cookie,
             **{key.replace("_", "-"): value for key, value in headers.items()}}
     lines = [f"GET {path} HTTP/1.1", *(f"{key}: {value}" for key, value in sent.items() if value is not None)]
@@ -57,13 +67,9 @@ def frame(payload, opcode=TEXT, first=0x80, masked=0x80):
 
 
 class WebSocket:
-    def __init__(self, port, cookie, receive_buffer=None, **headers):
-        self.connection = socket.socket()
-        if receive_buffer:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.connection.settimeout(DEADLINE_S)
-        self.connection.connect(("127.0.0.1", port))
-        self.connection.sendall(upgrade(port, cookie, **headers))
+    def __init__(self, port, cookie, receive_buffer=None, tls=False, **headers):
+        self.connection = connect(port, tls=tls, receive_buffer=receive_buffer)
+        self.connection.sendall(upgrade(port, cookie, tls=tls, **headers))
         self.reader = self.connection.makefile("rb")
         self.status, self.headers = read_head(self.reader)
 

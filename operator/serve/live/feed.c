@@ -32,7 +32,14 @@ static char *print(cJSON *message)
     return text;
 }
 
-char *feed_hello(const char *ns, const char *user, int64_t clock_ahead_s)
+static void put_visible(cJSON *message, const char *key, const char *text)
+{
+    AUTO(mem) char *shown = visible_new(text, VISIBLE_LINES);
+
+    json_put_str(message, key, shown);
+}
+
+char *feed_hello(const char *ns, bool is_filtered, const char *user, int64_t clock_ahead_s)
 {
     cJSON *message = message_of("hello");
 
@@ -40,7 +47,8 @@ char *feed_hello(const char *ns, const char *user, int64_t clock_ahead_s)
         json_put_str(message, "namespace", ns);
     else
         json_put_take(message, "namespace", cJSON_CreateNull());
-    json_put_str(message, "user", user);
+    json_put_bool(message, "filtered", is_filtered);
+    put_visible(message, "user", user);
     json_put_str(message, "version", IPU_OPERATOR_VERSION);
     json_put_i64(message, "clockAheadSeconds", clock_ahead_s);
     return print(message);
@@ -108,13 +116,6 @@ char *feed_delete(enum feed_kind kind, const char *key)
 char *feed_synced(void)
 {
     return print(message_of("synced"));
-}
-
-static void put_visible(cJSON *message, const char *key, const char *text)
-{
-    AUTO(mem) char *shown = visible_new(text, VISIBLE_LINES);
-
-    json_put_str(message, key, shown);
 }
 
 char *feed_state(bool is_connected, const char *text)

@@ -111,6 +111,55 @@ TEST(the_server_tells_pages_from_others)
         CHECK_INT_EQ(asked(row->text).status, row->status);
 }
 
+#define SERVICE_LIVE(host, origin, cookie)                                                                   \
+    "GET /live HTTP/1.1\r\nHost: " host "\r\nOrigin: " origin "\r\nCookie: " cookie                          \
+    "\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"                         \
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+TEST(a_service_has_names_and_passes_tokens_on)
+{
+    static const struct {
+        const char *text;
+        int status;
+        const char *token;
+    } rows[] = {
+        {"GET / HTTP/1.1\r\nHost: ipus.example.com\r\n\r\n", 303, ""},
+        {"GET / HTTP/1.1\r\nHost: IPUS.example.com:8445\r\nCookie: __Host-ipu-live=a.b\r\n\r\n", 200, "a.b"},
+        {"GET / HTTP/1.1\r\nHost: [::1]:8445\r\n\r\n", 303, ""},
+        {"GET / HTTP/1.1\r\nHost: ipus.example.com.evil.org\r\n\r\n", 403, ""},
+        {"GET / HTTP/1.1\r\nHost: evil.org:ipus.example.com\r\n\r\n", 403, ""},
+        {"GET / HTTP/1.1\r\n\r\n", 403, ""},
+        {"GET /login HTTP/1.1\r\nHost: localhost:1\r\n\r\n", 200, ""},
+        {SERVICE_LIVE("localhost", "https://localhost", "__Host-ipu-live=a.b"), 101, "a.b"},
+        {SERVICE_LIVE("localhost", "https://localhost", "ipu-live=a.b"), 401, ""},
+        {SERVICE_LIVE("localhost", "https://localhost", "__Host-ipu-live=a\tb"), 401, ""},
+        {SERVICE_LIVE("localhost", "http://localhost", "__Host-ipu-live=a.b"), 403, ""},
+        {SERVICE_LIVE("localhost", "https://evil.org", "__Host-ipu-live=a.b"), 403, ""},
+    };
+    AUTO(strv) struct strv hosts = {0};
+    struct page_access access;
+
+    strv_split("ipus.example.com,localhost,[::1]", ',', &hosts);
+    page_access_init_service(&access, &hosts, ASSETS);
+    CHECK_ROWS (row, rows) {
+        struct request_head head;
+        struct page_access_answer answer;
+
+        CHECK_INT_EQ(request_head_parse(slice_of(row->text), &head), REQUEST_HEAD_WHOLE);
+        answer = page_access_ask(&access, &head);
+        CHECK_INT_EQ(answer.status, row->status);
+        CHECK(slice_eq(answer.token, row->token));
+    }
+    page_access_release(&access);
+}
+
+TEST(a_token_that_is_no_good_leads_to_the_login)
+{
+    CHECK_INT_EQ(page_access_reject(ACCESS_ASSET, 401, "no").status, 303);
+    CHECK_INT_EQ(page_access_reject(ACCESS_ASSET, 503, "no").status, 503);
+    CHECK_INT_EQ(page_access_reject(ACCESS_LIVE, 401, "no").status, 401);
+}
+
 /* ---- the feed ---- */
 
 TEST(only_events_of_jobs_and_their_pods_are_shown)
