@@ -97,6 +97,14 @@ static const struct opt ROWS[] = {
     OPT_VALUE("progress-port", OPT_U32, AT(progress_port), "PORT",
               "Port for reports of progress; 0 selects a free port", .fallback = "8444", .min = 0,
               .max = 65535),
+    OPT_VALUE("live-page", OPT_STR, AT(live_page), "NAMES",
+              "Serve the live page to everybody with a token of the cluster. Comma-separated host names by "
+              "which browsers reach it; default: no page"),
+    OPT_VALUE("live-page-certificate", OPT_STR, AT(live_page_certificate), "DIRECTORY",
+              "Directory with tls.crt and tls.key for the live page, reloaded when they change; default: a "
+              "generated certificate"),
+    OPT_VALUE("live-page-port", OPT_U32, AT(live_page_port), "PORT",
+              "Port for the live page; 0 selects a free port", .fallback = "8445", .min = 0, .max = 65535),
     OPT_VALUE("history", OPT_STR, AT(history), "CONFIGMAP",
               "Name of the ConfigMap in which the operator keeps how long jobs ran; default: a restarted "
               "operator learns it again"),
@@ -242,6 +250,11 @@ static void check(const struct options *o, struct strv *problems)
     check_priority_classes(o->priority_classes, problems);
     if (o->progress && !*o->progress_hosts)
         strv_push(problems, "--progress-hosts: must name at least one host");
+    if (o->live_page && !*o->live_page)
+        strv_push(problems, "--live-page: must name at least one host");
+    if (o->live_page && o->watch_ns)
+        strv_push(problems, "--live-page: checks tokens, which needs permissions in the cluster; remove "
+                            "--live-page or --watch-namespace");
     if (!log_parse_level(o->log_level, &level))
         strv_pushf(problems, "--log-level: expected debug, info, warn or error, got \"%s\"", o->log_level);
     if (strspn(o->partition_prefix, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(o->partition_prefix) ||

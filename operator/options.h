@@ -23,6 +23,8 @@ struct options {
     uint32_t metrics_port;
     char *progress, *progress_hosts; /* the Secret of its certificate; NULL: no such server */
     uint32_t progress_port;
+    char *live_page, *live_page_certificate; /* its host names; NULL: no such page; its own certificate */
+    uint32_t live_page_port;
     char *history; /* ConfigMap; NULL: it is forgotten */
     char *log_level, *log_format;
     char *partition_prefix;

@@ -5,12 +5,13 @@
 
 struct servers {
     struct servers_options options;
-    struct strv webhook_names, metrics_names, progress_names;
+    struct strv webhook_names, metrics_names, progress_names, live_page_names;
     struct client_config client_config; /* of its own, because each client watches its files */
     struct kube *kube;
     struct webhooks *webhooks;
     struct metrics_server *metrics_server;
     struct progress_server *progress_server;
+    struct live_page *live_page;
 };
 
 static bool keeps_limits(const struct options *o)
@@ -93,6 +94,22 @@ static bool start_progress_server(struct servers *servers, struct err *err)
     return servers->progress_server != NULL;
 }
 
+static bool start_live_page(struct servers *servers, struct err *err)
+{
+    const struct options *o = servers->options.options;
+
+    if (!o->live_page)
+        return true;
+    strv_split(o->live_page, ',', &servers->live_page_names);
+    servers->live_page =
+        live_page_new(servers->kube,
+                      &(struct live_page_options){.port = (uint16_t)o->live_page_port,
+                                                  .hosts = &servers->live_page_names,
+                                                  .certificate_in = o->live_page_certificate},
+                      err);
+    return servers->live_page != NULL;
+}
+
 static bool start(struct servers *servers, struct loop *loop, struct err *err)
 {
     if (!client_config_load(servers->options.client_config, &servers->client_config, err))
@@ -100,7 +117,7 @@ static bool start(struct servers *servers, struct loop *loop, struct err *err)
     servers->kube =
         kube_new(loop, &servers->client_config, &(struct kube_options){.program = "ipu-operator"}, err);
     return servers->kube && start_webhooks(servers, err) && start_metrics_server(servers, err) &&
-           start_progress_server(servers, err);
+           start_progress_server(servers, err) && start_live_page(servers, err);
 }
 
 struct servers *servers_new(struct loop *loop, const struct servers_options *options, struct err *err)
@@ -128,6 +145,7 @@ void servers_free(struct servers *servers)
     if (!servers)
         return;
     servers_stop_metrics(servers); /* it reports on the webhooks, so it is freed first */
+    live_page_free(servers->live_page);
     webhooks_free(servers->webhooks);
     progress_server_free(servers->progress_server); /* pods are built with its certificate until then */
     kube_free(servers->kube);
@@ -135,6 +153,7 @@ void servers_free(struct servers *servers)
     strv_release(&servers->webhook_names);
     strv_release(&servers->metrics_names);
     strv_release(&servers->progress_names);
+    strv_release(&servers->live_page_names);
     mem_free(servers);
 }
 

@@ -1,9 +1,11 @@
-/* What this process answers to beside its pages, whether it leads or not: admission webhooks, and /metrics
- * over TLS. They share a connection to the API server that has no write gate and never waits behind work. */
+/* What this process answers to beside its pages, whether it leads or not: admission webhooks, /metrics, and
+ * the live page, over TLS. They share a connection to the API server that has no write gate and never waits
+ * behind work. */
 #pragma once
 
 #include "operator/kube/client/client.h"
 #include "operator/kube/auth/config_loader.h"
+#include "operator/serve/live/live_page.h"
 #include "operator/serve/metrics/metrics_server.h"
 #include "operator/serve/progress/progress_server.h"
 #include "operator/serve/webhooks/webhooks.h"

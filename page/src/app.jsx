@@ -14,6 +14,7 @@ import { Starts } from "./starts.jsx";
 import { newStore, openLog, receive, LIMITS } from "./store.js";
 import { count } from "./text.js";
 
+const isOperators = location.protocol === "https:"; // else that of kubectl ipu ui
 const TICK_MS = 5000, LONGEST_PAUSE_MS = 150;
 const store = newStore(), numbers = new Map(), root = document.getElementById("app");
 let timer, cost = 0;
@@ -33,7 +34,7 @@ function draw() {
     }, Math.min(cost * 2, LONGEST_PAUSE_MS));
 }
 
-const feed = openFeed(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`, (message) => {
+const feed = openFeed(`${isOperators ? "wss" : "ws"}://${location.host}/live`, (message) => {
     receive(store, message, serverNow());
     if (message.type === "hello" && store.log) feed.send({ type: "logs", job: store.log.job });
     draw();
@@ -52,7 +53,7 @@ function go() {
 function connectionText(now) {
     if (feed.state.name === "connecting") return "Connecting";
     if (feed.state.name === "disconnected") {
-        const reason = feed.state.reason || (store.hello.type ? "Connection lost" : "No connection: check that kubectl ipu ui is running, and open the address that it prints");
+        const reason = feed.state.reason || (store.hello.type ? "Connection lost" : isOperators ? "No connection" : "No connection: check that kubectl ipu ui is running, and open the address that it prints");
         return `${reason}; next try in ${Math.max(0, Math.ceil((feed.state.retryAt - now) / 1000))} s`;
     }
     if (!store.api.connected) return store.api.message || "No connection to the API server";
@@ -73,7 +74,7 @@ function Header({ view, now }) {
             <p class={`connection ${isGood ? "good" : "bad"}`}>
                 <span role="status">{isGood ? "●" : "○"} {connectionText(now)}</span>
                 {feed.state.name === "disconnected" && <> <button type="button" onClick={feed.retry}>Retry now</button></>}
-                {hello.type && <small> namespace {hello.namespace ? <bdi>{hello.namespace}</bdi> : "all"}{hello.user && <>, user <bdi>{hello.user}</bdi></>}</small>}
+                {hello.type && <small> namespace {hello.namespace ? <bdi>{hello.namespace}</bdi> : hello.filtered ? "every one that you may see" : "all"}{hello.user && <>, user <bdi>{hello.user}</bdi></>}{hello.filtered && <>, <a href="/login">Log out</a></>}</small>}
             </p>
         </header>
     );

@@ -19,6 +19,12 @@ export function openFeed(url, onMessage, onState) {
         onState();
     }
 
+    /* The operator's own page sends who is not logged in, or not any more, to its login. */
+    async function findLogin() {
+        const { redirected, url: login } = await fetch("/", { method: "HEAD" }).catch(() => ({}));
+        if (redirected) location.replace(login + location.hash);
+    }
+
     function connect() {
         clearTimeout(timer);
         socket = new WebSocket(url);
@@ -31,6 +37,7 @@ export function openFeed(url, onMessage, onState) {
             onMessage(message);
         };
         socket.onclose = ({ reason }) => {
+            if (url.startsWith("wss:")) findLogin(); // kubectl ipu ui has no certificate
             const wait = backoff(tries++, Math.random());
             timer = setTimeout(connect, wait);
             change({ name: "disconnected", retryAt: Date.now() + wait, reason: parseFrame(JSON.stringify(reason)) });

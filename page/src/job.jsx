@@ -149,7 +149,7 @@ export function Job({ store, id, now }) {
             <Failures failures={status.failures} now={now} />
             <Ranks ranks={ranksOf(id, pods)} now={now} forbidden={store.forbidden.pod} />
             <Events events={eventsOf(id, pods, events)} now={now} forbidden={store.forbidden.event} />
-            {store.log && <Log key={id} log={store.log} />}
+            {store.log && <Log key={id} log={store.log} forbidden={store.forbidden.log} />}
         </article>
     );
 }

@@ -12,7 +12,7 @@ function hueOf(rank) {
     return hash % HUES;
 }
 
-export function Log({ log }) {
+export function Log({ log, forbidden }) {
     const [rank, choose] = useState(""), [words, search] = useState(""), [follows, follow] = useState(true);
     const box = useRef(null), wanted = words.toLowerCase();
     const found = log.lines.filter((line) => (!rank || line.rank === rank) && (!wanted || line.text.toLowerCase().includes(wanted)));
@@ -35,8 +35,9 @@ export function Log({ log }) {
                 <span>{count(found.length, "line")}{found.length > SHOWN && `, the last ${SHOWN} are shown`}</span>
             </p>
             {log.dropped > 0 && <p class="note">{count(log.dropped, "line")} left out: the job prints faster than they can be shown. <code>kubectl ipu logs</code> prints all.</p>}
+            {forbidden !== undefined && <p class="note">You may not read the log: {forbidden}</p>}
             <div class="log" role="log" aria-live="off" aria-label="Log of the ranks" tabIndex={0} ref={box} onScroll={onScroll}>
-                {!shown.length && <p class="faint">No lines yet</p>}
+                {!shown.length && forbidden === undefined && <p class="faint">No lines yet</p>}
                 {shown.map((line) => (
                     <div key={line.number}><span class={`rank ink${hueOf(line.rank)}`}>[<bdi>{line.rank}</bdi>{line.attempt > 0 && <>, attempt {line.attempt + 1}</>}]</span> <bdi>{line.text}</bdi>{line.cut > 0 && <i> ({count(line.cut, "more character")})</i>}</div>
                 ))}

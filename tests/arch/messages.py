@@ -21,6 +21,7 @@ CALLS = {
         ("operator", "vipu/client", "vipu/wire", "base"): LOG,
         ("base/http/http_server_request.c",): (r"\breject\(request, \d+, @",),
         ("operator/serve",): (r'\bhttp_server_replyf\(\s*\w+,(?:[^;"]|"[A-Z]+")*?,\s*@',),
+        ("operator/serve/live/live_page.c",): (r"\bpage_viewer_reject\([^;]*?, \d+,\s*@",),
         ("operator/main.c",): (r"\bNULL\s*:\s*@", r"(?m)^        return (?=\")@"),
         ("operator/options.c", "base/options/opts.c", "base/io", "base/http", "operator/kube", "operator/serve", "operator/pool/controller_secret.c",
          "operator/api/partition/orphan.c"): ERROR,

@@ -3,7 +3,6 @@ import http.client
 import json
 import re
 import selectors
-import socket
 import tempfile
 import threading
 import time
@@ -34,13 +33,12 @@ class Viewers:
     def __init__(self):
         self.selector, self.tails, self.times = selectors.DefaultSelector(), {}, {}
 
-    def open(self, url, count):
-        server = urllib.parse.urlsplit(url)
-        origin = {"Origin": f"http://{server.netloc}"}
-        cookie = client.request(server.port, "POST", "/login", origin, server.fragment.encode()).headers["set-cookie"].split(";")[0]
+    def open(self, port, token, count, tls):
+        origin = {"Origin": f"http{'s' if tls else ''}://127.0.0.1:{port}"}
+        cookie = client.request(port, "POST", "/login", origin, token.encode(), tls=tls).headers["set-cookie"].split(";")[0]
         for _ in range(count):
-            viewer = socket.create_connection((server.hostname, server.port), PATIENCE_S)
-            viewer.sendall(client.upgrade(server.port, cookie))
+            viewer = client.connect(port, tls=tls)
+            viewer.sendall(client.upgrade(port, cookie, tls=tls))
             self.tails[viewer] = b""
             self.selector.register(viewer, selectors.EVENT_READ)
 
@@ -52,15 +50,23 @@ class Viewers:
             if time.monotonic() > deadline:
                 raise SystemExit(trouble)
             for key, _ in ready:
-                data, now = key.fileobj.recv(RECEIVE_BYTES), time.monotonic()
+                data, now = self._read(key.fileobj), time.monotonic()
                 if not data:
-                    raise SystemExit("kubectl ipu ui has ended a connection")
+                    raise SystemExit("the server has ended a connection")
                 text = self.tails[key.fileobj] + data
                 found = list(wanted.finditer(text))
                 for match in found:
                     self.times.setdefault(match[0], []).append(now)
                 self.tails[key.fileobj] = text[max(found[-1].end() if found else 0, len(text) - TAIL_BYTES):]
         return self.times
+
+    @staticmethod
+    def _read(viewer):
+        """All that has arrived: what TLS has decrypted already makes no socket ready."""
+        data = viewer.recv(RECEIVE_BYTES)
+        while data and getattr(viewer, "pending", int)():
+            data += viewer.recv(RECEIVE_BYTES)
+        return data
 
     def close(self):
         for viewer in self.tails:
@@ -116,52 +122,78 @@ def measure_changes(api, viewers, count, options):
     return sorted(1000 * (time_ - changes.times[text]) for text, times in seen.items() for time_ in times)
 
 
-def serve(stack, options, kubeconfig, folder):
-    """The commands, and their pages as soon as each has all jobs."""
+def tokens(bench, api, count):
+    """Of accounts that may list the jobs of one namespace."""
+    bench.kubectl("create", "role", "viewer", "-n", NAMESPACE, "--verb=list", "--resource=ipujobs.graphcore.ai,pods")
+    bench.kubectl("create", "rolebinding", "viewer", "-n", NAMESPACE, "--role=viewer", f"--group=system:serviceaccounts:{NAMESPACE}")
+    for number in range(count):
+        api.create("serviceaccounts", NAMESPACE, {"metadata": {"name": f"viewer-{number}"}})
+        made = api.create("serviceaccounts", NAMESPACE, {"spec": {"expirationSeconds": 7200}}, "token", f"viewer-{number}")
+        yield made["status"]["token"]
+
+
+def serve(stack, options, bench, api, folder):
+    """The programs that serve, their pages, and their memory before that."""
     count = -(-options.viewers // VIEWERS_EACH)
-    commands = [stack.enter_context(Program([BUILD / "kubectl/kubectl-ipu", "ui", "-A", "--kubeconfig", kubeconfig], folder / f"ui-{number}.log"))
-                for number in range(count)]
+    if options.operator:
+        operator = stack.enter_context(Program([BUILD / "operator/ipu-operator", "--kubeconfig", bench.kubeconfig, "--namespace", "default", "--health-port", "0",
+                                                "--metrics", "off", "--live-page", "127.0.0.1", "--live-page-port", "0"], folder / "operator.log"))
+        programs, port = [operator], int(operator.await_value(r"live_page_port=(\d+)"))
+        operator.await_line("leading")
+        doors = [(port, token) for token in tokens(bench, api, count)]
+    else:
+        programs = [stack.enter_context(Program([BUILD / "kubectl/kubectl-ipu", "ui", "-A", "--kubeconfig", bench.kubeconfig], folder / f"ui-{number}.log"))
+                    for number in range(count)]
+        urls = [urllib.parse.urlsplit(program.await_value(r"(http://\S+)")) for program in programs]
+        doors = [(url.port, url.fragment) for url in urls]
     viewers = Viewers()
     stack.callback(viewers.close)
-    urls = [command.await_value(r"(http://\S+)") for command in commands]
-    alone = [command.resident_kib() for command in commands]
-    for number, url in enumerate(urls):
-        viewers.open(url, min(VIEWERS_EACH, options.viewers - number * VIEWERS_EACH))
-    return commands, viewers, alone
+    alone = [program.resident_kib() for program in programs]
+    for number, (port, token) in enumerate(doors):
+        viewers.open(port, token, min(VIEWERS_EACH, options.viewers - number * VIEWERS_EACH), options.operator)
+    return programs, viewers, alone
 
 
-def report(options, commands, alone, opened_s, cpu_s, took):
-    memory = [command.memory_kib() for command in commands]
+def report(options, programs, alone, opened_s, cpu_s, took):
+    memory = [program.memory_kib() for program in programs]
+    what, each = ("the operator", options.viewers) if options.operator else ("a command", min(VIEWERS_EACH, options.viewers))
     seconds = options.changes * CHANGE_EVERY_S
     say("")
-    say(f"{options.viewers} viewers of {len(commands)} commands, {options.jobs} jobs, a change every {1000 * CHANGE_EVERY_S:.0f} ms, in one run")
+    say(f"{options.viewers} viewers of {'the operator' if options.operator else f'{len(programs)} commands'}, {options.jobs} jobs, a change every {1000 * CHANGE_EVERY_S:.0f} ms, in one run")
     say(f"opening:    all viewers have all jobs after {opened_s:.1f} s")
     say(f"a change:   p50 {took[len(took) // 2]:.1f} ms, p99 {took[int(len(took) * 0.99)]:.1f} ms, most {took[-1]:.1f} ms from the news at another "
         f"watcher to the viewers, {len(took)} in all")
-    say(f"memory:     {max(alone) / 1024:.1f} MiB resident of a command without viewers, {max(now for now, _ in memory) / 1024:.1f} MiB with "
-        f"{min(VIEWERS_EACH, options.viewers)}, {max(peak for _, peak in memory) / 1024:.1f} MiB peak")
-    say(f"processor:  {100 * cpu_s / seconds:.1f} % of one core for all commands while jobs change, {1e6 * cpu_s / len(took):.0f} us for "
+    say(f"memory:     {max(alone) / 1024:.1f} MiB resident of {what} without viewers, {max(now for now, _ in memory) / 1024:.1f} MiB with "
+        f"{each}, {max(peak for _, peak in memory) / 1024:.1f} MiB peak")
+    say(f"processor:  {100 * cpu_s / seconds:.1f} % of one core for all of it while jobs change, {1e6 * cpu_s / len(took):.0f} us for "
         "each change and viewer")
+
+
+def job_of_others(bench):
+    """The operator leaves its status to who changes it here."""
+    job = bench.job(1)
+    job["spec"]["managedBy"] = "example.com/tests-bench"
+    return job
 
 
 def run(options):
     run_quietly(TOP / "deploy/prerequisites", "build", "cluster")
-    measure.build("kubectl-ipu", "api-load")
+    measure.build("ipu-operator" if options.operator else "kubectl-ipu", "api-load")
     options.workers = 1
     with measure.cluster(CLUSTER) as kubeconfig, tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         bench, api = Bench(options, folder, kubeconfig), Api(kubeconfig)
         bench.kubectl("apply", "-f", TOP / "charts/ipu-operator/crds")
         bench.await_crd()
         bench.kubectl("create", "namespace", NAMESPACE)
-        run_quietly(*bench.load("create", NAMESPACE, bench.write("job.json", bench.job(1)), options.jobs))
+        run_quietly(*bench.load("create", NAMESPACE, bench.write("job.json", job_of_others(bench)), options.jobs))
         say(f"opening {options.viewers} pages")
         begin = time.monotonic()
-        commands, viewers, alone = serve(stack, options, kubeconfig, Path(folder))
+        programs, viewers, alone = serve(stack, options, bench, api, Path(folder))
         viewers.receive(re.compile(re.escape(SYNCED)), options.viewers, "not every viewer has got all jobs")
         opened_s = time.monotonic() - begin
         say(f"changing a job ({options.changes * CHANGE_EVERY_S:.0f} seconds)")
-        used = sum(command.cpu_ticks() for command in commands)
+        used = sum(program.cpu_ticks() for program in programs)
         took = measure_changes(api, viewers, options.viewers, options)
-        cpu_s = (sum(command.cpu_ticks() for command in commands) - used) * TICK_MS / 1000
-        report(options, commands, alone, opened_s, cpu_s, took)
+        cpu_s = (sum(program.cpu_ticks() for program in programs) - used) * TICK_MS / 1000
+        report(options, programs, alone, opened_s, cpu_s, took)
     return 0

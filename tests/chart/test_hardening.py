@@ -186,7 +186,8 @@ def test_network_policies_name_who_may_connect(render):
     senders = [([port["port"] for port in rule["ports"]], rule["from"]) for rule in of_operator["ingress"]]
     asked, others = senders.pop(1)
     policy_values = MAXIMAL["networkPolicy"]
-    assert senders == [(["health"], policy_values["pagesFrom"]), (["metrics"], policy_values["metricsFrom"]), (["webhooks"], nodes)]
+    assert senders == [(["health"], policy_values["pagesFrom"]), (["metrics"], policy_values["metricsFrom"]),
+                       (["live-page"], policy_values["livePageFrom"]), (["webhooks"], nodes)]
     assert asked == ["health"], "which every replica and `helm test` ask"
     pods = [objects["Deployment", "ipu"]["spec"]["template"], objects["Pod", "ipu-self-check"]]
     assert len(others) == len(pods)

@@ -1,4 +1,5 @@
-"""A server that plays what `kubectl ipu ui` serves: the files of page/dist, and the feed /live of objects that a test makes."""
+"""A server that plays what serves the live page: the files of page/dist, the operator's login page, and the feed /live of objects
+that a test makes."""
 
 import json
 import threading
@@ -12,6 +13,7 @@ from websockets.sync.server import serve
 
 ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "page" / "dist"
+LOGIN = ROOT / "operator" / "serve" / "live"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -57,7 +59,8 @@ class Server:
         path = request.path.partition("?")[0]
         if path == "/live":
             return None
-        file = DIST / (path[1:] or "index.html")
+        name = {"/": "index.html", "/login": "login.html"}.get(path, path[1:])
+        file = (LOGIN if name.startswith("login.") else DIST) / name
         if path.count("/") > 1 or not file.is_file():
             return connection.respond(404, "no such file\n")
         body = file.read_bytes()

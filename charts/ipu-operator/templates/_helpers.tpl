@@ -108,6 +108,11 @@ without a registry to pull from. */}}
 {{ include "ipu-operator.fullname" . }}-progress
 {{- end -}}
 
+{{- /* The Service of the live page. */}}
+{{- define "ipu-operator.livePage" -}}
+{{ include "ipu-operator.fullname" . }}-live-page
+{{- end -}}
+
 {{- /* The Secret with the keys that the operator creates for the simulated controller; empty if it creates none. */}}
 {{- define "ipu-operator.vipuKeysSecret" -}}
 {{- if and .Values.vipuServer.enabled .Values.vipuServer.secureMode }}{{ include "ipu-operator.fullname" . }}-vipu-keys{{ end -}}

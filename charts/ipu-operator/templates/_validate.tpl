@@ -146,7 +146,7 @@ default. Other images and tags are the user's choice. */}}
   "launcher-pull-policy" "global.launcherImagePullPolicy" "pull-secrets" "global.imagePullSecrets"
   "host-network" "worker.hostNetwork" "network-policy" "worker.networkPolicy" "mpi-network" "worker.mpiNetwork"
   "metrics" "metrics.mode" "metrics-port" "" "metrics-hosts" "" "metrics-certificate" "metrics.certificateSecret"
-  "history" "" "progress" "progress.enabled" "progress-hosts" "" "progress-port" ""
+  "live-page" "livePage.hosts" "live-page-certificate" "livePage.certificateSecret" "live-page-port" "" "history" "" "progress" "progress.enabled" "progress-hosts" "" "progress-port" ""
   "admission" "admissionWebhooks.enabled" "admission-port" "admissionWebhooks.port" "admission-hosts" ""
   "admission-certificate" "admissionWebhooks.certManager" "vipu-controllers-visibility" "vipuControllers.visibility"
   "hide-vipu-controller-addresses" "vipuControllers.hideAddresses" -}}
@@ -185,7 +185,7 @@ default. Other images and tags are the user's choice. */}}
 {{- /* Ports that the operator's pod already uses. */}}
 {{- define "ipu-operator.invalidPorts" -}}
 {{- if .Values.admissionWebhooks.enabled -}}
-{{- with get (dict "8081" "pages" "8443" "metrics") (toString .Values.admissionWebhooks.port) }}
+{{- with get (dict "8081" "pages" "8443" "metrics" "8444" "reports of progress" "8445" "live page") (toString .Values.admissionWebhooks.port) }}
   admissionWebhooks.port: port {{ $.Values.admissionWebhooks.port }} is used for the {{ . }} of the operator's pod; use another port
 {{- end -}}
 {{- end -}}
@@ -272,7 +272,7 @@ other namespaces would keep their IPUs and finalizers. */}}
 {{- end -}}
 {{- if .Values.controller.watchNamespace -}}
 {{- range $value, $asked := dict "admissionWebhooks.enabled" .Values.admissionWebhooks.enabled
-  "flowSchema.enabled" .Values.flowSchema.enabled "priorityClass.create" .Values.priorityClass.create -}}
+  "flowSchema.enabled" .Values.flowSchema.enabled "livePage.enabled" .Values.livePage.enabled "priorityClass.create" .Values.priorityClass.create -}}
 {{- if $asked }}
   {{ $value }}: not supported with controller.watchNamespace, which creates no objects outside of namespaces; disable it
 {{- end -}}

@@ -51,18 +51,36 @@ static void copy(cJSON *to, const char *as, const cJSON *user, const char *field
         json_put_take(to, as, json_dup(item));
 }
 
-cJSON *authz_subject_review(const cJSON *user, const char *path)
+static cJSON *review_of_user(const cJSON *user, const char *attributes, cJSON **ret_asked)
 {
     cJSON *out = review("authorization.k8s.io/v1", "SubjectAccessReview");
     cJSON *spec = json_put_object(out, "spec");
-    cJSON *asked = json_put_object(spec, "nonResourceAttributes");
 
+    *ret_asked = json_put_object(spec, attributes);
     copy(spec, "user", user, "username");
     copy(spec, "uid", user, "uid");
     copy(spec, "groups", user, "groups");
     copy(spec, "extra", user, "extra");
+    return out;
+}
+
+cJSON *authz_subject_review(const cJSON *user, const char *path)
+{
+    cJSON *asked, *out = review_of_user(user, "nonResourceAttributes", &asked);
+
     json_put_str(asked, "path", path);
     json_put_str(asked, "verb", "get");
+    return out;
+}
+
+cJSON *authz_list_review(const cJSON *user, const struct kube_resource *resource, const char *ns)
+{
+    cJSON *asked, *out = review_of_user(user, "resourceAttributes", &asked);
+
+    json_put_str(asked, "group", resource->group);
+    json_put_str(asked, "resource", resource->plural);
+    json_put_str(asked, "namespace", ns);
+    json_put_str(asked, "verb", "list");
     return out;
 }
 

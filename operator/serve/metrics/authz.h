@@ -1,12 +1,13 @@
 /* Authorizes requests for a path: the API server must know the bearer's token (TokenReview) and allow the
- * account to get the path (SubjectAccessReview). Pure: builds both reviews, reads their results, and caches
- * verdicts for a while by a hash of the token, never the token itself. */
+ * account to get the path, or to list objects (SubjectAccessReview). Pure: builds both reviews, reads their
+ * results, and caches verdicts for a while by a hash of the token, never the token itself. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/doc/json.h"
+#include "operator/kube/client/resource.h"
 
 #define AUTHZ_CACHE_SIZE 64u
 #define AUTHZ_ALLOWED_TTL_MS 60000 /* a revoked permission takes effect after this time */
@@ -25,6 +26,8 @@ const char *authz_bearer_token(const char *authorization);
 /* Owned by the caller. */
 cJSON *authz_token_review(const char *token);
 cJSON *authz_subject_review(const cJSON *user, const char *path);
+/* May this user list them? ns NULL: in all namespaces, or of no namespace. */
+cJSON *authz_list_review(const cJSON *user, const struct kube_resource *resource, const char *ns);
 /* status.user of an answered TokenReview, borrowed; NULL: not authenticated. */
 const cJSON *authz_user(const cJSON *review);
 bool authz_is_allowed(const cJSON *review); /* an answered SubjectAccessReview */

@@ -101,3 +101,17 @@ TEST(a_flood_of_strangers_does_not_push_out_a_reader)
     }
     CHECK_INT_EQ(authz_cache_get(&memory, &reader, 1000), AUTHZ_ALLOWED);
 }
+
+TEST(whether_a_user_may_list_is_asked_for_a_namespace_or_all)
+{
+    AUTO(json) cJSON *user = parse("{\"username\":\"ada\",\"groups\":[\"g\"]}");
+    AUTO(json) cJSON *one = authz_list_review(user, &KUBE_IPUJOBS, "ml");
+    AUTO(json) cJSON *all = authz_list_review(user, &KUBE_PODS, NULL);
+    AUTO(mem) char *of_one = json_print(json_at(one, "spec"));
+    AUTO(mem) char *of_all = json_print(json_at(all, "spec"));
+
+    CHECK_STR_EQ(of_one, "{\"resourceAttributes\":{\"group\":\"graphcore.ai\",\"resource\":\"ipujobs\","
+                         "\"namespace\":\"ml\",\"verb\":\"list\"},\"user\":\"ada\",\"groups\":[\"g\"]}");
+    CHECK_STR_EQ(of_all, "{\"resourceAttributes\":{\"group\":\"\",\"resource\":\"pods\",\"verb\":\"list\"},"
+                         "\"user\":\"ada\",\"groups\":[\"g\"]}");
+}
