@@ -361,7 +361,7 @@ def test_a_certificate_in_files_is_taken_over_when_it_changes(world, vipu):
     page = SecureMetrics(operator)
     assert page.certificate() == first
     (folder / "tls.crt").write_text("nonsense")
-    operator.until_logged("cannot load the /metrics certificate", DEADLINE_S)
+    operator.until_logged("cannot load the certificate of a server.*/metrics", DEADLINE_S)
     assert page.certificate() == first
     second = put()
     until(lambda: page.certificate() == second, "the new one is shown", tell=world.tell)
