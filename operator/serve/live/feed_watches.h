@@ -35,7 +35,7 @@ struct feed_watches *feed_watches_new(struct kube *kube, const struct feed_watch
 void feed_watches_free(struct feed_watches *watches); /* accepts NULL */
 
 bool feed_watches_are_synced(const struct feed_watches *watches);
-/* What on_state would say to somebody who is new. */
+/* What on_state would say to a new viewer. */
 void feed_watches_tell_state(const struct feed_watches *watches, void (*tell)(void *ctx, struct frame *frame),
                              void *ctx);
 /* Views are frames. */
