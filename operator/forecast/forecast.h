@@ -140,6 +140,7 @@ struct forecast_reservation {
         promise_s;   /* the first start_s that was known since it was reserved; FORECAST_UNKNOWN: none yet */
     int64_t since_s; /* when the claim's reservation was made, in whichever block */
     bool is_displaced; /* a claim before it in turn has got IPUs of the block beyond the promised start */
+    bool is_overrun;   /* its start has moved beyond the promise while an occupant ran past its bound */
     uint32_t claim;    /* index in the input of this plan; result only */
     bool is_open;      /* others may start in it freely; result only */
     bool is_closed;    /* nobody else starts in it; result only */

@@ -138,6 +138,20 @@ static bool is_displaced(const struct moment *b, const struct forecast_reservati
     return false;
 }
 
+/* The bounds on which the promise rests do not hold: who ends by the start as it is expected now may start in
+ * the block, and delay it if the occupant ends sooner. */
+static bool is_overrun(const struct moment *b, const struct forecast_reservation *r)
+{
+    for (size_t i = 0; r->start_s > r->promise_s && i < b->input->running_count; i++) {
+        const struct forecast_running *it = &b->input->running[i];
+
+        if (it->controller == r->controller && it->end_s <= moment_time(b, b->now) &&
+            forecast_blocks_overlap(&it->block, &r->block))
+            return true;
+    }
+    return false;
+}
+
 /* Keeps the block from all who are served later. */
 static void fence_off(struct moment *b, const struct forecast_claim *claim, const struct offer *o,
                       const struct forecast_reservation *r)
@@ -171,6 +185,7 @@ bool reservation_make(struct moment *b, const struct group *g, uint32_t claim,
                                        .claim = claim};
     if (best.key != KEY_GONE)
         set_limits(b, it, &best, r);
+    r->is_overrun = prior && (prior->is_overrun || is_overrun(b, r));
     b->reserved_count++;
     if (r->promise_s == FORECAST_UNKNOWN)
         b->unsure |= g->controllers;

@@ -52,7 +52,9 @@ static enum promise cause_of(const struct forecast_running *running, const struc
         return PROMISE_BROKEN_BY_OVERRUN;
     if (running->start_s <= kept->since_s)
         return PROMISE_BROKEN_BY_ESTIMATE;
-    return kept->is_displaced ? PROMISE_BROKEN_BY_PRIORITY : PROMISE_BROKEN_BY_BACKFILL;
+    if (kept->is_displaced)
+        return PROMISE_BROKEN_BY_PRIORITY;
+    return kept->is_overrun ? PROMISE_BROKEN_BY_OVERRUN : PROMISE_BROKEN_BY_BACKFILL;
 }
 
 /* Of several occupants, the one that comes first in the enumeration. */

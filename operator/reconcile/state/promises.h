@@ -8,7 +8,7 @@ enum promise {
     PROMISE_KEPT,
     PROMISE_BROKEN_BY_BACKFILL, /* a job that started after the reservation was made, and may run longer */
     PROMISE_BROKEN_BY_PRIORITY, /* a job of higher priority, or before it in turn */
-    PROMISE_BROKEN_BY_OVERRUN,  /* a job that still runs after its bound */
+    PROMISE_BROKEN_BY_OVERRUN,  /* a job that still runs after its bound, or one that was let in meanwhile */
     PROMISE_BROKEN_BY_ESTIMATE, /* a job without a bound, which was expected to end */
     PROMISE_BROKEN_BY_FOREIGN,  /* IPUs of nobody known */
     PROMISE_BROKEN_OTHERWISE,   /* the block is free: no controller, no node, or a quota */

@@ -411,9 +411,8 @@ static void check_promise(struct world *world, const struct forecast_reservation
     }
 }
 
-/* Under `bounded`, nobody's start delays a job that was promised a time: by what the API server has and,
- * without faults, by what the operator counts itself. It counts from what it sees, and with faults that is
- * late. */
+/* Under `bounded`, nobody's start delays a job that was promised a time, as long as bounds hold: by what the
+ * API server has, and by what the operator counts itself. */
 static void check_promises(struct world *world)
 {
     for (size_t p = 0; p < WORLD_PROCESSES; p++) {
@@ -422,11 +421,12 @@ static void check_promises(struct world *world)
 
         if (!plan || !str_eq(world->leader, process_host(process)->name))
             continue;
-        if (world_is_calm(world) && process_broken_by_backfill(process))
+        if (process_broken_by_backfill(process))
             world_break(world, NONE_PASSES, "%s counts a promise that a later start has broken",
                         process_host(process)->name);
         for (size_t i = 0; i < plan->reserved_count; i++) {
             if (plan->reserved[i].promise_s != FORECAST_UNKNOWN && !plan->reserved[i].is_displaced &&
+                !plan->reserved[i].is_overrun &&
                 clock_unix_s() > plan->reserved[i].promise_s + PROMISE_GRACE_S)
                 check_promise(world, &plan->reserved[i]);
         }

@@ -301,6 +301,25 @@ TEST(a_claim_whose_promise_broke_may_take_the_block_of_a_later_one)
     CHECK(!displaces(40)); /* it ends before the promised start */
 }
 
+TEST(a_start_that_an_overrun_has_moved_stays_known_as_such)
+{
+    struct scene s;
+    struct replay_job *late, *head;
+
+    replay_init(&s.r);
+    replay_add_controller(&s.r, 1);
+    late = replay_add_running(&s.r, 0, 0, 0, 0, 32, min(40));
+    late->run_s = min(45);
+    replay_add_running(&s.r, 0, 0, 0, 32, 32, min(30));
+    head = waits(&s, 64, 60);
+    for (int now = 0; now <= 44; now++) {
+        replay_plan(&s.r, min(now));
+        CHECK_INT_EQ(replay_reservation(&s.r, head)->promise_s, 40 * MIN);
+        CHECK_INT_EQ(replay_reservation(&s.r, head)->is_overrun, now >= 40);
+    }
+    scene_release(&s);
+}
+
 /* ---- blocks whose time nobody knows ---- */
 
 struct tenant {

@@ -7,7 +7,7 @@
 
 /* The plan at `now_s`, after one at `looked_s`: the promise of claim 7 for domain 0, with one occupant. */
 static enum promise counted_if(const struct forecast_running *occupant, int64_t looked_s, int64_t now_s,
-                               bool is_started, bool is_displaced)
+                               bool is_started, bool is_displaced, bool is_overrun)
 {
     const struct forecast_claim claim = {.uid = 7, .count = 1, .priority = 5};
     const struct forecast_reservation kept = {.uid = 7,
@@ -15,7 +15,8 @@ static enum promise counted_if(const struct forecast_running *occupant, int64_t 
                                               .since_s = 100,
                                               .start_s = PROMISED,
                                               .promise_s = PROMISED,
-                                              .is_displaced = is_displaced};
+                                              .is_displaced = is_displaced,
+                                              .is_overrun = is_overrun};
     const struct forecast_start start = {.claim = 0};
     const struct forecast_input input = {.now_s = now_s,
                                          .running = occupant,
@@ -40,7 +41,7 @@ static enum promise counted_if(const struct forecast_running *occupant, int64_t 
 static enum promise counted(const struct forecast_running *occupant, int64_t looked_s, int64_t now_s,
                             bool is_started)
 {
-    return counted_if(occupant, looked_s, now_s, is_started, false);
+    return counted_if(occupant, looked_s, now_s, is_started, false, false);
 }
 
 TEST(a_promise_is_counted_when_it_is_kept_or_broken)
@@ -89,6 +90,13 @@ TEST(who_comes_before_it_in_turn_does_not_pass_it)
     const struct forecast_running late = {BLOCK(0, 1), .start_s = 200, .end_s = 2000};
     const struct forecast_running early = {BLOCK(0, 1), .start_s = 50, .end_s = FORECAST_UNKNOWN};
 
-    CHECK_INT_EQ(counted_if(&late, 995, 1006, false, true), PROMISE_BROKEN_BY_PRIORITY);
-    CHECK_INT_EQ(counted_if(&early, 995, 1006, false, true), PROMISE_BROKEN_BY_ESTIMATE);
+    CHECK_INT_EQ(counted_if(&late, 995, 1006, false, true, false), PROMISE_BROKEN_BY_PRIORITY);
+    CHECK_INT_EQ(counted_if(&early, 995, 1006, false, true, false), PROMISE_BROKEN_BY_ESTIMATE);
+}
+
+TEST(who_was_let_in_while_another_overran_is_not_the_cause)
+{
+    const struct forecast_running late = {BLOCK(0, 1), .start_s = 200, .end_s = 2000};
+
+    CHECK_INT_EQ(counted_if(&late, 995, 1006, false, false, true), PROMISE_BROKEN_BY_OVERRUN);
 }
