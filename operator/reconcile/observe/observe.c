@@ -413,10 +413,13 @@ static void recall_status(const struct reconciler *r, const struct job *job, str
                             loop_unix_micros() / 1000000);
 }
 
-static void view_turn(const struct job *job, struct job_cache *cache, struct job_view *view)
+static void view_turn(const struct reconciler *r, const struct job *job, struct job_cache *cache,
+                      struct job_view *view)
 {
     cache->created_s = job->created_s;
     cache->takes_turns = job->spec.instances > 1;
+    recall_status(r, job, cache);
+    job_cache_note_idle(cache, job->spec.suspend || !job->spec.instances, view->now_unix_s);
     view->turn_s = job_cache_turn_s(cache);
     view->priority = cache->priority;
 }
@@ -480,8 +483,7 @@ void observe(struct reconciler *r, const char *key, struct observation *o)
         told_forecast_view(r, cache, &o->forecast, &o->places, view);
         view_live_instances(r, job, cache, o);
         use_dry_run_cache(r, job, cache);
-        recall_status(r, job, cache);
-        view_turn(job, cache, view);
+        view_turn(r, job, cache, view);
         view_api_responses(job, cache, view);
         view_owned(r, job, view);
         view_pending_record(r, cache, view);

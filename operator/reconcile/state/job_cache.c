@@ -201,6 +201,19 @@ void job_cache_note_requeue(struct job_cache *cache, int64_t generation, struct 
     partition->is_given_up = true;
 }
 
+void job_cache_note_idle(struct job_cache *cache, bool is_idle, int64_t now_unix_s)
+{
+    if (cache->is_idle && !is_idle)
+        cache->resumed_s = now_unix_s;
+    cache->is_idle = is_idle;
+}
+
+static bool says_idle(const cJSON *status)
+{
+    return str_eq(json_str(status, "launcherStatus", ""), "Suspended") ||
+           str_eq(json_str(status, "reason", ""), "ScaledToZero");
+}
+
 /* Instances that got IPUs may have left no record, see reconciler_follow. */
 static void recall_turn(struct job_cache *cache, const cJSON *status, int64_t now_unix_s)
 {
@@ -210,7 +223,9 @@ static void recall_turn(struct job_cache *cache, const cJSON *status, int64_t no
         return;
     if (since_s > now_unix_s)
         since_s = now_unix_s;
-    if (since_s > cache->served_s)
+    if (!cache->takes_turns)
+        cache->resumed_s = since_s;
+    else if (since_s > cache->served_s)
         cache->served_s = since_s;
 }
 
@@ -223,6 +238,11 @@ void job_cache_recall_status(struct job_cache *cache, int64_t generation, const 
 
     if (cache->knows_status)
         return;
+    /* If it is resumed, the previous leader may have written since when it waits, which is not seen yet. */
+    if (says_idle(status)) {
+        cache->is_idle = cache->is_idle || !cache->resumed_s;
+        return;
+    }
     cache->knows_status = true;
     recall_turn(cache, status, now_unix_s);
     if (!reason || tries < 0 || tries > TRIES_MAX || json_i64(status, "observedGeneration", 0) != generation)
@@ -250,10 +270,11 @@ void job_cache_note_start(struct job_cache *cache, int64_t now_ms)
 
 int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s)
 {
-    bool keeps_age = cache->requeues <= REQUEUES_KEEP_AGE || cache->requeued_s < created_s;
+    /* Times may be from the status, which an admin of the namespace can write: they make no job older. */
+    int64_t since_s = cache->resumed_s > created_s ? cache->resumed_s : created_s;
+    bool keeps_age = cache->requeues <= REQUEUES_KEEP_AGE || cache->requeued_s < since_s;
 
-    /* The time may be from the status, which an admin of the namespace can write: it makes no job older. */
-    return keeps_age ? created_s : cache->requeued_s;
+    return keeps_age ? since_s : cache->requeued_s;
 }
 
 int64_t job_cache_turn_s(const struct job_cache *cache)

@@ -103,7 +103,7 @@ struct job_cache {
     unsigned create_rejections; /* rejections in a row */
     unsigned requeues;          /* starts in a row that ended with the IPUs given up: rejected, as it were */
     int64_t requeued_s;         /* when that was */
-    bool knows_status; /* these and served_s were read from it, for a process that has just become leader */
+    bool knows_status; /* these and its turn were read from it, for a process that has just become leader */
 
     int64_t failing_since_ms; /* the API server rejects requests of... */
     enum op_kind failing_op;  /* ...this kind; 0: none */
@@ -120,6 +120,8 @@ struct job_cache {
     bool *eligible;         /* per controller; of eligible_generation */
     int64_t eligible_generation;
     int64_t created_s; /* of the job */
+    bool is_idle;      /* it is suspended or scaled to zero, and does not wait */
+    int64_t resumed_s; /* when it last ceased to be so; 0: not known, or never */
     bool takes_turns;  /* it has several instances */
     int64_t served_s;  /* when the latest of them got IPUs, as far as records and status tell; 0: none */
     /* As the job says, since it claims IPUs. */
@@ -167,12 +169,15 @@ void job_cache_note_creation(struct job_cache *cache, int64_t now_ms);
 void job_cache_note_requeue(struct job_cache *cache, int64_t generation, struct partition_cache *partition,
                             char *text_take, int64_t now_ms, int64_t now_unix_s);
 /* What a status tells of that and of the job's turn, which an earlier process may have written. Only the
- * first call counts. */
+ * first status counts, and of a job that was idle the next one, too. */
 void job_cache_recall_status(struct job_cache *cache, int64_t generation, const cJSON *status, int64_t now_ms,
                              int64_t now_unix_s);
 /* A container of a pod has started. */
 void job_cache_note_start(struct job_cache *cache, int64_t now_ms);
-/* Since when the job is queued: it keeps its age, unless it has failed to start again and again. */
+/* What its spec says of that now. */
+void job_cache_note_idle(struct job_cache *cache, bool is_idle, int64_t now_unix_s);
+/* Since when the job is queued: its creation, or when it was last resumed. It keeps this age, unless it has
+ * failed to start again and again. */
 int64_t job_cache_queued_since_s(const struct job_cache *cache, int64_t created_s);
 /* By which its next instance is ordered: instances of one job take turns with other jobs. */
 int64_t job_cache_turn_s(const struct job_cache *cache);

@@ -27,11 +27,23 @@ static bool says_that_it_waits(const cJSON *job)
            json_i64(job, "metadata/generation", 0) == json_i64(job, "status/observedGeneration", 0);
 }
 
+static int64_t reported_since_s(const cJSON *job)
+{
+    int64_t since_s = 0;
+
+    timefmt_parse_rfc3339(json_str(job, "status/queue/since", ""), &since_s);
+    return since_s;
+}
+
 void queue_order_note_reported(struct user_job *job, const cJSON *doc)
 {
-    if (!says_that_it_waits(doc))
+    if (!says_that_it_waits(doc)) {
         job->waits_since_ms = 0;
-    else if (!job->waits_since_ms)
+        return;
+    }
+    if (reported_since_s(doc) < job->resumed_s)
+        world_break(job->world, NONE_PASSES, "job %s has an age of before it was resumed", job->name);
+    if (!job->waits_since_ms)
         job->waits_since_ms = clock_now_ms();
 }
 
@@ -156,12 +168,12 @@ static bool priorities_are_known(const struct world *world)
     return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + REPORTED_WITHIN_STORM_MS;
 }
 
-/* A job keeps its age, unless it has held IPUs in vain again and again. */
+/* A job keeps its age, unless it was resumed, or has held IPUs in vain again and again. */
 static int64_t queued_since_s(const struct world *world, const struct user_job *job)
 {
     const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
     const cJSON *failure = json_at(object ? object->doc : NULL, "status/startFailure");
-    int64_t since_s = job->created_s;
+    int64_t since_s = job->resumed_s > job->created_s ? job->resumed_s : job->created_s;
 
     if (json_i64(failure, "tries", 0) > TRIES_KEEP_AGE)
         timefmt_parse_rfc3339(json_str(failure, "time", ""), &since_s);
@@ -176,12 +188,15 @@ static bool has_several_instances(const struct world *world, const struct user_j
 }
 
 /* Instances of one job take turns with other jobs. After pods that the API server rejected, the job may stand
- * earlier again. */
+ * earlier again. That its user has resumed it may be learned late. */
 static int64_t latest_turn_s(const struct world *world, const struct user_job *job)
 {
-    int64_t since_s = queued_since_s(world, job);
+    const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
+    int64_t since_s = queued_since_s(world, job), reported_s = reported_since_s(object ? object->doc : NULL);
 
-    return job->served_s > since_s && has_several_instances(world, job) ? job->served_s : since_s;
+    if (job->served_s > since_s && has_several_instances(world, job))
+        since_s = job->served_s;
+    return reported_s > since_s ? reported_s : since_s;
 }
 
 static bool stands_before(const struct world *world, const struct user_job *a, const struct user_job *b)
@@ -305,6 +320,7 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
     if (!served || !str_eq(served->uid, json_str(record->doc, "data/jobUid", "")))
         return;
     served->served_s = clock_unix_s();
+    served->resumed_s = 0;
     check_quota(world);
     served->waits_since_ms = 0; /* its status is from before, also if its pods are rejected then */
     if (world->options.policy != FORECAST_STRICT) {

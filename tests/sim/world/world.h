@@ -58,6 +58,7 @@ struct user_job {
     uint32_t size;                  /* IPUs of one instance */
     const struct user_class *class; /* of its pods */
     int64_t created_s;
+    int64_t resumed_s;      /* when its user resumed it without IPUs; 0: never, or it was served since */
     int64_t served_s;       /* when an instance has got IPUs; 0: none has */
     int64_t waits_since_ms; /* its status has said for so long that it waits in line; 0: it does not */
     bool is_validated;      /* the latest plan says that its template is */

@@ -63,6 +63,7 @@ static void create(struct user_job *job)
     job->ended = NULL;
     parse_u32(json_str(spec, "ipusPerJobInstance", ""), 1, UINT32_MAX, &job->size);
     job->created_s = clock_unix_s();
+    job->resumed_s = 0;
     job->waits_since_ms = 0;
     cJSON_Delete(TAKE(job->status));
     mem_set_str(&job->uid, NULL);
@@ -189,6 +190,8 @@ static int64_t swing(struct user_job *job)
         if (job->swings == SWINGS)
             return -1;
         job->swings++;
+        if (is_suspended && !json_at(object->doc, "status/startTime"))
+            job->resumed_s = clock_unix_s();
         set_spec(job, "suspend", cJSON_CreateBool(!is_suspended));
     }
     return dice_between(10, 2000);

@@ -113,6 +113,34 @@ def test_a_limit_that_let_a_job_past_others_cannot_be_raised(webhooks, world):
     job.wait("Pending", "Queued")
 
 
+def test_a_resumed_job_queues_behind_those_that_wait(world, vipu):
+    operator = world.start_operator(vipu.address)
+    old = world.job("old", ipusPerJobInstance="64", suspend=True)
+    old.wait("Suspended")
+    empty = world.job("empty", ipusPerJobInstance="64", jobInstances=0)
+    empty.wait("Pending", "ScaledToZero")
+    world.job("first", ipusPerJobInstance="64").run_pods(1)
+    world.cluster.next_second()
+    head = world.job("head", ipusPerJobInstance="64")
+    head.wait("Pending", "InsufficientIPUs")
+    world.cluster.next_second()
+    old.patch({"spec": {"suspend": False}})
+    old.wait("Pending", "Queued")
+    world.cluster.next_second()
+    empty.patch({"spec": {"jobInstances": 1}})
+    empty.wait("Pending", "Queued")
+
+    def line():
+        return [item["job"].split("/")[1] for item in json.loads(operator.ask("/queue")[1])["queue"]]
+
+    until(lambda: line() == ["head", "old", "empty"], "they are in line", tell=world.tell)
+    since = [job.status["queue"]["since"] for job in (head, old, empty)]
+    assert since == sorted(set(since))
+    operator.kill()
+    operator = world.restart_operator()
+    until(lambda: line() == ["head", "old", "empty"], "the next leader knows their turn", tell=world.tell)
+
+
 PARTS = ("queue", "domains", "running")
 
 

@@ -246,3 +246,70 @@ TEST(ipus_are_released_by_the_limit_with_which_they_were_granted)
         job_cache_free(cache);
     }
 }
+
+/* Else placeholders would be first in the queue whenever their owner likes. */
+TEST(the_age_of_a_job_counts_from_when_it_was_resumed)
+{
+    static const struct {
+        bool is_idle;
+        int64_t now_s, turn_s;
+    } rows[] = {
+        {false, 600, 500}, {false, 601, 500}, {true, 602, 500}, {true, 603, 500},
+        {false, 604, 604}, {false, 605, 604}, {true, 606, 604}, {false, 607, 607},
+    };
+    struct job_cache *cache = job_cache_new("ns/job", "uid");
+
+    cache->created_s = 500;
+    CHECK_ROWS (row, rows) {
+        job_cache_note_idle(cache, row->is_idle, row->now_s);
+        CHECK_INT_EQ(job_cache_turn_s(cache), row->turn_s);
+    }
+    cache->requeues = 4;
+    cache->requeued_s = 606;
+    CHECK_INT_EQ(job_cache_turn_s(cache), 607);
+    cache->requeued_s = 650;
+    CHECK_INT_EQ(job_cache_turn_s(cache), 650);
+    job_cache_free(cache);
+}
+
+static int64_t turn_read_from(struct job_cache *cache, const char *text, int64_t now_s)
+{
+    struct err err = {0};
+    AUTO(json) cJSON *status = json_parse(slice_of(text), &err);
+
+    CHECK_OK(status, err);
+    job_cache_recall_status(cache, 2, status, 5000000, now_s);
+    job_cache_note_idle(cache, false, now_s);
+    return job_cache_turn_s(cache);
+}
+
+#define SUSPENDED "{\"launcherStatus\":\"Suspended\",\"reason\":\"Suspended\"}"
+#define SINCE(time)                                                                                          \
+    "{\"launcherStatus\":\"Pending\",\"reason\":\"Queued\",\"queue\":{\"since\":\"" time "\"}}"
+
+TEST(a_new_process_reads_the_turn_of_a_resumed_job)
+{
+    static const struct {
+        const char *status, *next;
+        int64_t turn_s, next_turn_s;
+    } rows[] = {
+        {"{\"launcherStatus\":\"Running\"}", SUSPENDED, 500, 500}, /* what it knows itself is newer */
+        {SINCE("1970-01-01T00:15:00Z"), SUSPENDED, 900, 900},
+        {SINCE("1970-01-01T00:05:00Z"), SUSPENDED, 500, 500},
+        {SINCE("9999-12-31T23:59:59Z"), SUSPENDED, 1000, 1000},
+        {SUSPENDED, SUSPENDED, 1000, 1000},
+        {SUSPENDED, SINCE("1970-01-01T00:15:00Z"), 1000, 900}, /* of the previous process */
+        {SUSPENDED, "{\"launcherStatus\":\"Starting\"}", 1000, 1000},
+        {"{\"launcherStatus\":\"Pending\",\"reason\":\"ScaledToZero\"}", SUSPENDED, 1000, 1000},
+        {"{\"launcherStatus\":[],\"queue\":7}", SUSPENDED, 500, 500},
+    };
+
+    CHECK_ROWS (row, rows) {
+        struct job_cache *cache = job_cache_new("ns/job", "uid");
+
+        cache->created_s = 500;
+        CHECK_INT_EQ(turn_read_from(cache, row->status, 1000), row->turn_s);
+        CHECK_INT_EQ(turn_read_from(cache, row->next, 1001), row->next_turn_s);
+        job_cache_free(cache);
+    }
+}
