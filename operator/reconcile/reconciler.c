@@ -7,14 +7,14 @@
 #include "operator/history/history.h"
 #include "operator/reconcile/decide/decide.h"
 #include "operator/reconcile/act/act.h"
-#include "operator/reconcile/grants.h"
+#include "operator/reconcile/queue/grants.h"
 #include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/observe/observe.h"
 #include "operator/reconcile/observe/watches.h"
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 #include "operator/reconcile/state/schedule.h"
-#include "operator/reconcile/state/claim_window.h"
-#include "operator/reconcile/state/told_forecast.h"
+#include "operator/reconcile/queue/claim_window.h"
+#include "operator/reconcile/queue/told_forecast.h"
 
 /* A silent watch that is restarted counts as in trouble until its first event, or its end: up to 71 s. */
 #define WATCH_STALE_MS ((int64_t)120000)

@@ -1,9 +1,9 @@
 #include "operator/reconcile/what_if.h"
 
 #include "base/core/mem.h"
-#include "operator/reconcile/grants.h"
+#include "operator/reconcile/queue/grants.h"
 #include "operator/reconcile/report/plan_text.h"
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 
 #define UID "what-if" /* of no object */
 

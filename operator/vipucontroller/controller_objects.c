@@ -8,7 +8,7 @@
 #include "operator/kube/client/client.h"
 #include "operator/kube/watch/watch.h"
 #include "operator/reconcile/reconciler.h"
-#include "operator/reconcile/state/namespace_shares.h"
+#include "operator/reconcile/queue/namespace_shares.h"
 #include "operator/vipucontroller/controller_facts.h"
 #include "operator/vipucontroller/controller_name.h"
 #include "operator/vipucontroller/controller_starts.h"

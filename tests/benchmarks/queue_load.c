@@ -13,11 +13,11 @@
 #include "base/core/mem.h"
 #include "base/io/log.h"
 #include "operator/kube/auth/client_config.h"
-#include "operator/reconcile/grants.h"
+#include "operator/reconcile/queue/grants.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/report/listing.h"
 #include "operator/reconcile/report/metrics_snapshot.h"
-#include "operator/reconcile/state/claim_window.h"
+#include "operator/reconcile/queue/claim_window.h"
 #include "operator/reconcile/state/reconciler_state.h"
 
 #define LOOKS 100

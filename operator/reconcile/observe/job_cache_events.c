@@ -2,7 +2,7 @@
 #include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/state/nodes.h"
 #include "operator/reconcile/state/partitions.h"
-#include "operator/reconcile/state/claim_window.h"
+#include "operator/reconcile/queue/claim_window.h"
 #include "operator/reconcile/state/schedule.h"
 
 #define UNLISTED_AT_ONCE 500 /* in a turn of the loop */

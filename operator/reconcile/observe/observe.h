@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operator/reconcile/state/reconciler_state.h"
-#include "operator/reconcile/state/told_forecast.h"
+#include "operator/reconcile/queue/told_forecast.h"
 
 struct observation {
     struct job_view view;

@@ -3,10 +3,10 @@
 #include "operator/api/names.h"
 #include "operator/reconcile/observe/job_cache_events.h"
 #include "operator/reconcile/observe/watches.h"
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 #include "operator/reconcile/state/nodes.h"
 #include "operator/reconcile/state/partitions.h"
-#include "operator/reconcile/state/claim_window.h"
+#include "operator/reconcile/queue/claim_window.h"
 #include "operator/reconcile/state/schedule.h"
 
 /* ---- jobs ---- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "operator/reconcile/state/namespace_shares.h"
+#include "operator/reconcile/queue/namespace_shares.h"
 #include "operator/reconcile/state/partitions.h"
 
 static int64_t age_s(int64_t now_s, const struct seconds *since)

@@ -8,7 +8,7 @@
 #include "operator/pool/pool.h"
 #include "operator/reconcile/report/plan_loss.h"
 #include "operator/reconcile/state/reconciler_options.h"
-#include "operator/reconcile/state/job_counts.h"
+#include "operator/reconcile/accounting/job_counts.h"
 
 struct reconciler;
 

@@ -7,9 +7,9 @@
 #include "base/core/mem.h"
 #include "operator/forecast/plan/remedy.h"
 #include "operator/reconcile/report/plan_text.h"
-#include "operator/reconcile/state/namespace_shares.h"
+#include "operator/reconcile/queue/namespace_shares.h"
 #include "operator/reconcile/state/partitions.h"
-#include "operator/reconcile/state/told_forecast.h"
+#include "operator/reconcile/queue/told_forecast.h"
 
 enum { INSTANCE = PAGE_RANKS - 1 };
 #define SHARES_MAX 100 /* of namespaces that have used most */

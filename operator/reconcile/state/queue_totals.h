@@ -9,7 +9,7 @@
 
 #include "base/core/map.h"
 #include "operator/reconcile/state/job_cache.h"
-#include "operator/reconcile/state/seconds.h"
+#include "operator/reconcile/accounting/seconds.h"
 
 struct queue_namespace {
     uint32_t waiting; /* instances that are granted no IPUs */

@@ -6,9 +6,9 @@
 #include "operator/api/pod/pod_spec.h"
 #include "operator/pool/claims.h"
 #include "operator/pool/config.h"
-#include "operator/reconcile/state/accounting.h"
-#include "operator/reconcile/state/phases.h"
-#include "operator/reconcile/state/promises.h"
+#include "operator/reconcile/accounting/accounting.h"
+#include "operator/reconcile/accounting/phases.h"
+#include "operator/reconcile/accounting/promises.h"
 
 enum { WATCHES_MAX = 7 }; /* number of kinds of objects that are watched */
 

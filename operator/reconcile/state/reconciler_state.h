@@ -15,7 +15,7 @@
 #include "operator/reconcile/state/claim_order.h"
 #include "operator/reconcile/state/dry_run_cache.h"
 #include "operator/reconcile/state/job_cache.h"
-#include "operator/reconcile/state/job_counts.h"
+#include "operator/reconcile/accounting/job_counts.h"
 #include "operator/reconcile/state/queue_plan.h"
 #include "operator/reconcile/state/queue_totals.h"
 #include "operator/reconcile/decide/model/plan.h"

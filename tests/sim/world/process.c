@@ -10,7 +10,7 @@
 #include "operator/kube/leader_election/lease.h"
 #include "operator/reconcile/reconciler.h"
 #include "operator/reconcile/state/reconciler_state.h"
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 #include "world/world.h"
 
 #define EXEMPT_S 10 /* programs of the world run for a minute or so */

@@ -1,10 +1,10 @@
-#include "operator/reconcile/state/namespace_shares.h"
+#include "operator/reconcile/queue/namespace_shares.h"
 
 #include "base/core/mem.h"
 #include "operator/history/history.h"
 #include "operator/pool/claims_plan.h"
 #include "operator/reconcile/state/partitions.h"
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 
 struct reading {
     const struct reconciler *r;

@@ -1,5 +1,5 @@
 /* The estimates that the plan asks for, from what the reconciler knows of a job. */
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 
 #include "lib/check.h"
 #include "operator/history/history.h"

@@ -5,7 +5,7 @@
 #include "base/core/map.h"
 #include "operator/api/job/template_limit.h"
 #include "operator/reconcile/decide/model/verdict.h"
-#include "operator/reconcile/state/seconds.h"
+#include "operator/reconcile/accounting/seconds.h"
 
 #define JOB_STATES (JOB_TERMINATING + 1)
 

@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/claim_window.h"
+#include "operator/reconcile/queue/claim_window.h"
 
 #include <string.h>
 

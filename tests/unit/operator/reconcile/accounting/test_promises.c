@@ -1,5 +1,5 @@
 /* A promised start is counted once: as kept, or by what was in the way. */
-#include "operator/reconcile/state/promises.h"
+#include "operator/reconcile/accounting/promises.h"
 
 #include "lib/check.h"
 

@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/promises.h"
+#include "operator/reconcile/accounting/promises.h"
 
 /* Freed IPUs are seen, and granted, within seconds. */
 #define GRACE_S 5

@@ -1,5 +1,5 @@
 /* Which jobs a look at the queue decides about when more wait than it can. */
-#include "operator/reconcile/state/claim_window.h"
+#include "operator/reconcile/queue/claim_window.h"
 
 #include "base/core/mem.h"
 #include "lib/check.h"

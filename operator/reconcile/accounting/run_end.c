@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/run_end.h"
+#include "operator/reconcile/accounting/run_end.h"
 
 int64_t run_elapsed_s(const struct record *record, int64_t created_ms, struct run_time now)
 {

@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/job_counts.h"
+#include "operator/reconcile/accounting/job_counts.h"
 
 static enum job_state state_of(const struct job *job)
 {

@@ -1,10 +1,10 @@
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 
 #include <stdio.h>
 
 #include "base/core/mem.h"
 #include "operator/history/history.h"
-#include "operator/reconcile/state/run_end.h"
+#include "operator/reconcile/accounting/run_end.h"
 
 static int64_t elapsed_s(const struct reconciler *r, const struct job_cache *cache,
                          const struct record *record)

@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/seconds.h"
+#include "operator/reconcile/accounting/seconds.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* How long the phases of a job take, from the times that its objects show. */
-#include "operator/reconcile/state/phases.h"
+#include "operator/reconcile/accounting/phases.h"
 
 #include "lib/check.h"
 

@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/accounting.h"
+#include "operator/reconcile/accounting/accounting.h"
 
 #include "lib/check.h"
 

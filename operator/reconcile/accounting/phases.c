@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/phases.h"
+#include "operator/reconcile/accounting/phases.h"
 
 static void begin(struct phase_ends *ends)
 {

@@ -1,4 +1,4 @@
-#include "operator/reconcile/offers.h"
+#include "operator/reconcile/queue/offers.h"
 
 #include "base/core/mem.h"
 #include "operator/api/reasons.h"

@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/run_end.h"
+#include "operator/reconcile/accounting/run_end.h"
 
 #include "lib/check.h"
 

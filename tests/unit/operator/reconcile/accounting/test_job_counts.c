@@ -1,5 +1,5 @@
 /* The numbers of jobs are those of the jobs there are, whatever each has been before. */
-#include "operator/reconcile/state/job_counts.h"
+#include "operator/reconcile/accounting/job_counts.h"
 
 #include <stdio.h>
 

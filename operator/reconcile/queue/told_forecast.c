@@ -1,4 +1,4 @@
-#include "operator/reconcile/state/told_forecast.h"
+#include "operator/reconcile/queue/told_forecast.h"
 
 #include "base/core/mem.h"
 #include "operator/history/history.h"

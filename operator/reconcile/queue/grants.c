@@ -6,13 +6,13 @@
 #include "operator/pool/claims_preemption.h"
 #include "operator/reconcile/decide/lifetime.h"
 #include "operator/reconcile/decide/model/verdict.h"
-#include "operator/reconcile/grants.h"
-#include "operator/reconcile/offers.h"
+#include "operator/reconcile/queue/grants.h"
+#include "operator/reconcile/queue/offers.h"
 #include "operator/reconcile/state/partitions.h"
-#include "operator/reconcile/state/run_times.h"
+#include "operator/reconcile/queue/run_times.h"
 #include "operator/reconcile/state/schedule.h"
-#include "operator/reconcile/state/claim_window.h"
-#include "operator/reconcile/state/told_forecast.h"
+#include "operator/reconcile/queue/claim_window.h"
+#include "operator/reconcile/queue/told_forecast.h"
 
 /* A long queue is evaluated less often, but often enough for free IPUs to be granted soon. */
 #define CLAIMS_PER_MS 10
