@@ -12,6 +12,7 @@ from kube import run
 from pages import ROOT, Reader, all_pages, blocks_at
 
 PAGE = "docs/kubectl-ipu.md"
+SOURCES = {path.stem: path for path in (ROOT / "kubectl" / "core").rglob("*.c")}
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_the_page_installs_and_packs_the_plug_in(user):
 
 def test_the_situations_of_the_page_are_those_of_the_program():
     table = (ROOT / PAGE).read_text().split("<!-- situations -->")[1].split("<!-- end of situations -->")[0]
-    source = (ROOT / "kubectl" / "core" / "why.c").read_text()
+    source = SOURCES["why"].read_text()
     rows = re.findall(r'^\s+\[\w+\] = \{"(\w+)",\s+"([^"]+)",', source, re.MULTILINE)
     assert sorted(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE)) == sorted(rows)
     # Every reason of the program's table is in the row of its situation, and no other.
@@ -53,7 +54,7 @@ def test_the_situations_of_the_page_are_those_of_the_program():
 
 def test_the_fields_of_the_page_are_those_of_the_program():
     table = (ROOT / PAGE).read_text().split("<!-- fields -->")[1].split("<!-- end of fields -->")[0]
-    source = "".join((ROOT / "kubectl" / "core" / f"{name}.c").read_text() for name in ("why", "jobs", "log_text", "map", "eta", "whatif", "operator_sign"))
+    source = "".join(SOURCES[name].read_text() for name in ("why", "jobs", "log_text", "map", "eta", "whatif", "operator_sign"))
     keys = set(re.findall(r'\b(?:json_put_\w+|put_copy|put_number)\(\s*\w+, "(\w+)"', source)) - {"apiVersion"}
     named = set(re.findall(r"`([a-z]\w+)`", table)) - {"logs"}
     assert keys - named == set() and named - keys == set()
