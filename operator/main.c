@@ -307,6 +307,8 @@ static void metrics(void *ctx, struct str *out)
     }
     if (servers_metrics(app->servers))
         view.metrics_certificate_end_s = metrics_server_certificate_expiry_s(servers_metrics(app->servers));
+    if (servers_live_page(app->servers))
+        view.live_page_certificate_end_s = live_page_certificate_end_s(servers_live_page(app->servers));
     count_requests(app, &requests);
     view.requests = requests.rows;
     view.request_count = requests.count;

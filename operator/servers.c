@@ -172,6 +172,11 @@ const struct metrics_server *servers_metrics(const struct servers *servers)
     return servers ? servers->metrics_server : NULL;
 }
 
+const struct live_page *servers_live_page(const struct servers *servers)
+{
+    return servers ? servers->live_page : NULL;
+}
+
 const struct pod_progress *servers_progress(const struct servers *servers)
 {
     return servers ? progress_server_access(servers->progress_server) : NULL;

@@ -41,3 +41,4 @@ void servers_free(struct servers *servers); /* not from inside a callback of the
 size_t servers_counters(const struct servers *servers, const struct kube_counter **ret);
 struct webhooks *servers_webhooks(const struct servers *servers);            /* NULL without them */
 const struct metrics_server *servers_metrics(const struct servers *servers); /* likewise */
+const struct live_page *servers_live_page(const struct servers *servers);    /* likewise */

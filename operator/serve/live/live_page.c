@@ -730,6 +730,11 @@ struct live_page *live_page_new(struct kube *kube, const struct live_page_option
     return page;
 }
 
+int64_t live_page_certificate_end_s(const struct live_page *page)
+{
+    return server_certificate_end_s(page->certificate);
+}
+
 void live_page_free(struct live_page *page)
 {
     const char *ns;

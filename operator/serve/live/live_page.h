@@ -21,4 +21,5 @@ struct live_page_options {
 /* `kube` may have no write gate. */
 MUST_USE struct live_page *live_page_new(struct kube *kube, const struct live_page_options *options,
                                          struct err *err);
+int64_t live_page_certificate_end_s(const struct live_page *page); /* Unix seconds */
 void live_page_free(struct live_page *page); /* accepts NULL; not from inside a callback of the loop */

@@ -425,6 +425,9 @@ static void put_certificate_end(const void *ctx, const struct openmetrics_family
         str_addf(out, "%s{use=\"webhooks\"} %lld\n", family->name, (long long)v->webhooks_certificate_end_s);
     if (v->metrics_certificate_end_s)
         str_addf(out, "%s{use=\"metrics\"} %lld\n", family->name, (long long)v->metrics_certificate_end_s);
+    if (v->live_page_certificate_end_s)
+        str_addf(out, "%s{use=\"live page\"} %lld\n", family->name,
+                 (long long)v->live_page_certificate_end_s);
 }
 
 /* ---- the process, by the names that every Prometheus client has for it ---- */

@@ -23,8 +23,9 @@ struct metrics_view {
     size_t request_count;
     uint64_t events_dropped;
     const struct what_if_counts *what_ifs;
-    const struct webhooks_counters *webhooks;                      /* NULL: it serves none */
-    int64_t webhooks_certificate_end_s, metrics_certificate_end_s; /* 0: there is none */
+    const struct webhooks_counters *webhooks; /* NULL: it serves none */
+    int64_t webhooks_certificate_end_s, metrics_certificate_end_s,
+        live_page_certificate_end_s; /* 0: there is none */
     struct process_stats process;
     double start_s; /* since when it runs, Unix time */
 };
