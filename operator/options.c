@@ -62,15 +62,15 @@ static const struct opt ROWS[] = {
               "Network for MPI between pods, as a CIDR such as 10.0.0.0/8 or as an interface name; default: "
               "selected by MPI"),
     OPT_VALUE("health-port", OPT_U32, AT(health_port), "PORT",
-              "Port for /healthz and /readyz; 0 selects a free port", .fallback = "8081", .min = 0,
+              "Port for /healthz, /readyz and the pages; 0 selects a free port", .fallback = "8081", .min = 0,
               .max = 65535),
     OPT_VALUE("metrics", OPT_STR, AT(metrics), "HOW",
               "How to serve /metrics: secure (TLS with authorization), plain (on the health port, without "
               "either) or off",
               .fallback = "secure"),
     OPT_VALUE("metrics-port", OPT_U32, AT(metrics_port), "PORT",
-              "Port for /metrics in secure mode; 0 selects a free port", .fallback = "8443", .min = 0,
-              .max = 65535),
+              "Port for /metrics in secure mode, and for the pages over TLS; 0 selects a free port",
+              .fallback = "8443", .min = 0, .max = 65535),
     OPT_VALUE("metrics-hosts", OPT_STR, AT(metrics_hosts), "NAMES",
               "Comma-separated host names for the generated /metrics certificate", .fallback = "localhost"),
     OPT_VALUE("metrics-certificate", OPT_STR, AT(metrics_certificate), "DIRECTORY",
@@ -106,8 +106,8 @@ static const struct opt ROWS[] = {
     OPT_VALUE("live-page-port", OPT_U32, AT(live_page_port), "PORT",
               "Port for the live page; 0 selects a free port", .fallback = "8445", .min = 0, .max = 65535),
     OPT_VALUE("history", OPT_STR, AT(history), "CONFIGMAP",
-              "Name of the ConfigMap in which the operator keeps how long jobs ran; default: a restarted "
-              "operator learns it again"),
+              "Name of the ConfigMap in which the operator keeps how long jobs ran and what namespaces have "
+              "used; default: a restarted operator learns it again"),
     OPT_VALUE("log-level", OPT_STR, AT(log_level), "LEVEL", "Minimum log level: debug, info, warn or error",
               .fallback = "info"),
     OPT_VALUE("log-format", OPT_STR, AT(log_format), "FORMAT", "Log format: text or json",
