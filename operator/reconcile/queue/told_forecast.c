@@ -40,7 +40,9 @@ static uint64_t hash_of(const struct job_forecast *forecast, const struct foreca
 
 static void tell(struct reconciler *r, struct job_cache *cache)
 {
-    const struct forecast_verdict *expected = queue_plan_expects(&r->queue_plan, cache->uid);
+    /* Who has got all of its IPUs while the forecast was made is still in it. */
+    const struct forecast_verdict *expected =
+        cache->is_claiming ? queue_plan_expects(&r->queue_plan, cache->uid) : NULL;
     struct job_forecast forecast;
     uint64_t hash = 0;
 
