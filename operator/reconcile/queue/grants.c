@@ -580,10 +580,12 @@ static void find_movable(const struct reconciler *r, struct ipu_queue *ipu_queue
     for (size_t k = 0; k < found.victim_count; k++) {
         const struct vipu_partition *listed = c->running[found.victims[k]].partition;
 
-        if (listed)
-            movable[c->movable_count++] = holder_of_listed(r, c->name, listed);
+        if (!listed)
+            return; /* it is being created: without it, the others would not make room */
+        movable[k] = holder_of_listed(r, c->name, listed);
     }
     c->movable = movable;
+    c->movable_count = found.victim_count;
 }
 
 static void ipu_queue_explain(const struct reconciler *r, struct ipu_queue *ipu_queue, size_t i,
