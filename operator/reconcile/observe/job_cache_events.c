@@ -141,5 +141,9 @@ bool job_cache_forget_unlisted(struct reconciler *r)
         if (!item || !str_eq(((const struct job *)item->view)->uid, cache->uid))
             job_cache_forget(r, cache->key, cache->uid);
     }
-    return r->unlisted_count == 0;
+    if (r->unlisted_count)
+        return false;
+    mem_free(TAKE(r->unlisted));
+    r->unlisted_cap = 0;
+    return true;
 }
