@@ -112,7 +112,15 @@ static bool fit_elsewhere(const struct search *s, const struct remedy *it)
     return true;
 }
 
-/* Adds the owners of the IPUs of one domain. False if one of them must not end, or it is no cheaper. */
+/* Rules a candidate out before fit_elsewhere lays out all IPUs for it, which takes the longer the more there
+ * are. */
+static bool may_fit_elsewhere(const struct search *s, uint32_t c, const struct forecast_running *r)
+{
+    return s->kind == REMEDY_PREEMPTION || place_is_free(s->occupancy, c, r->size);
+}
+
+/* Adds the owners of the IPUs of one domain. False if one of them must not end, or fits nowhere else, or it
+ * is no cheaper. */
 static bool add_owners(struct search *s, struct remedy *it, uint32_t d)
 {
     uint32_t at = s->occupancy->rooms[it->controller].first + d;
@@ -129,7 +137,8 @@ static bool add_owners(struct search *s, struct remedy *it, uint32_t d)
         s->seen[owner] = s->candidate;
         if (it->victim_count == REMEDY_VICTIMS_MAX ||
             __builtin_add_overflow(it->cost_ipu_s, cost_of(s, &s->input->running[owner]), &it->cost_ipu_s) ||
-            it->cost_ipu_s >= s->best->cost_ipu_s)
+            it->cost_ipu_s >= s->best->cost_ipu_s ||
+            !may_fit_elsewhere(s, it->controller, &s->input->running[owner]))
             return false;
         it->is_agreed =
             it->is_agreed && (s->input->running[owner].is_restartable || s->input->running[owner].is_leaving);
