@@ -49,6 +49,7 @@ void claim_window_remove(struct reconciler *r, const char *uid)
     if (!cache || !cache->is_claiming)
         return;
     cache->is_claiming = false;
+    cache->claims.full = CLAIM_NOTHING_TO_REPORT;
     claim_order_remove(&r->with_claims, &cache->place);
     queue_totals_drop(&r->queue_totals, cache);
     map_remove(&r->claim_window.jobs, uid);
