@@ -17,20 +17,30 @@ static void send(struct execution *execution, struct op *op, const struct kube_r
     execution_send(execution, op, http, on_response);
 }
 
-static void send_finalizers(struct execution *execution, struct op *op, const struct job *job)
+static void put_finalizers(cJSON *metadata, bool adds, const struct job *job)
 {
-    AUTO(json) cJSON *body = json_object();
-    cJSON *metadata = json_put_object(body, "metadata");
-    cJSON *finalizers = json_put_array(metadata, "finalizers");
+    cJSON *finalizers;
 
-    json_put_str(metadata, "uid", job->uid);
-    json_put_str(metadata, "resourceVersion", job->resource_version);
+    if (adds && job->has_finalizer)
+        return; /* only the annotation is missing, and of many finalizers not all are known */
+    finalizers = json_put_array(metadata, "finalizers");
     for (size_t i = 0; i < job->finalizers.count; i++) {
         if (!str_eq(job->finalizers.items[i], API_FINALIZER))
             json_push_str(finalizers, job->finalizers.items[i]);
     }
-    if (op->kind == OP_FINALIZER_ADD) {
+    if (adds)
         json_push_str(finalizers, API_FINALIZER);
+}
+
+static void send_finalizers(struct execution *execution, struct op *op, const struct job *job)
+{
+    AUTO(json) cJSON *body = json_object();
+    cJSON *metadata = json_put_object(body, "metadata");
+
+    json_put_str(metadata, "uid", job->uid);
+    json_put_str(metadata, "resourceVersion", job->resource_version);
+    put_finalizers(metadata, op->kind == OP_FINALIZER_ADD, job);
+    if (op->kind == OP_FINALIZER_ADD) {
         cJSON *annotations = json_put_object(metadata, "annotations");
 
         json_put_str(annotations, ANNOTATION_OPERATOR, execution->r->options.operator_ns);
