@@ -542,8 +542,11 @@ static void make_room(struct page_server *server)
     if (server->connections - server->viewers <= server->options.connections_max)
         return;
     for (struct page_viewer *conn = server->oldest; conn; conn = conn->newer) {
-        unsigned count = conn->phase == PHASE_LIVE ? 0 : count_of_peer(server, conn->peer);
+        unsigned count;
 
+        if (conn->phase == PHASE_LIVE || (found && str_eq(conn->peer, found->peer)))
+            continue;
+        count = count_of_peer(server, conn->peer);
         if (count > most) {
             most = count;
             found = conn;
