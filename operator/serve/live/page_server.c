@@ -166,11 +166,18 @@ static void write_more(struct page_viewer *conn)
         close_soon(conn);
 }
 
+static bool has_too_much_ahead(const struct page_viewer *conn)
+{
+    return conn->phase == PHASE_LIVE && conn->unsent > conn->unsent_max;
+}
+
+/* With too much ahead of it, it may lack frames: it must not go on, also if it reads again before it is
+ * closed. */
 static void on_written(uv_write_t *write, int status)
 {
     struct page_viewer *conn = CONTAINER_OF(write, struct page_viewer, write);
 
-    if (status || conn->phase == PHASE_CLOSED) {
+    if (status || conn->phase == PHASE_CLOSED || has_too_much_ahead(conn)) {
         close_now(conn);
         return;
     }
@@ -217,10 +224,10 @@ static struct frame *close_frame(enum websocket_code code)
 
 void page_viewer_send(struct page_viewer *viewer, struct frame *frame)
 {
-    if (viewer->phase != PHASE_LIVE || viewer->unsent > viewer->unsent_max)
+    if (viewer->phase != PHASE_LIVE || has_too_much_ahead(viewer))
         return;
     push(viewer, frame_keep(frame));
-    if (viewer->phase == PHASE_LIVE && viewer->unsent > viewer->unsent_max)
+    if (has_too_much_ahead(viewer))
         close_soon(viewer);
 }
 
