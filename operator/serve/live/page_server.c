@@ -14,6 +14,7 @@ enum {
     REQUEST_MS = 5000,        /* for a whole request */
     DRAIN_MS = 2000,          /* for a peer to close after the response */
     STALL_MS = 30000,         /* in which a viewer must read something */
+    ASKED_MAX = 1000,         /* messages of a viewer that has not read all that was sent before */
     BATCH = 64,               /* frames in one write */
     BATCH_BYTES = 128 * 1024, /* of TLS, which needs a copy, after which a write has no more frames */
     IN_BYTES = REQUEST_HEAD_MAX + ACCESS_TOKEN_MAX,
@@ -45,6 +46,7 @@ struct page_viewer { /* any connection; a viewer in PHASE_LIVE */
     size_t count, capacity, writing;
     struct str wire; /* by TLS, as this */
     size_t unsent, unsent_max;
+    unsigned asked; /* since it had read everything */
     void *of_viewer;
 };
 
@@ -368,8 +370,14 @@ static void begin_live(struct page_viewer *conn, const struct request_head *head
 
 /* ---- reading ---- */
 
+/* Answers are memory of their own, many times the two bytes of an empty one. */
 static void take_frame(struct page_viewer *conn, const struct websocket_frame *frame)
 {
+    conn->asked = conn->count > 0 ? conn->asked + 1 : 0;
+    if (conn->asked > ASKED_MAX) {
+        finish(conn, close_frame(WEBSOCKET_POLICY));
+        return;
+    }
     switch (frame->opcode) {
     case WEBSOCKET_TEXT:
         conn->server->options.on_message(conn->of_viewer, frame->payload);

@@ -2,9 +2,9 @@
  * one person on a loopback address in the clear, or as a service many callers by TLS.
  *
  * Everything is limited: connections without a WebSocket (the oldest of the address that has the most is
- * closed for a new one), WebSockets,
- * the time and size of a request, messages of browsers, and the bytes that a browser has not read. One that
- * reads nothing for a while, or has too much ahead of it, is disconnected; the page then connects again. */
+ * closed for a new one), WebSockets, the time and size of a request, messages of browsers, and the bytes that
+ * a browser has not read. One that reads nothing for a while, has too much ahead of it, or sends much without
+ * reading is disconnected; the page then connects again. */
 #pragma once
 
 #include "base/core/err.h"

@@ -406,11 +406,12 @@ def test_a_flood_of_connections_locks_nobody_out(serve):
         page.connection.close()
 
 
-def test_a_flood_of_frames_is_ended(serve):
+@pytest.mark.parametrize("payload", (b"x" * 100, b""))
+def test_a_flood_of_frames_is_ended(serve, payload):
     ui = serve("-A")
     live, _ = ui.live()
     with ui.open() as flood:
-        pings = client.frame(b"x" * 100, opcode=client.PING) * 1000
+        pings = client.frame(payload, opcode=client.PING) * 1000
         with pytest.raises(OSError):  # it is closed: its answers are not read
             while True:
                 flood.connection.sendall(pings)
