@@ -67,26 +67,32 @@ static void copy_members(cJSON *to, const cJSON *from, const char *const *keys)
 static cJSON *pod_shown(const cJSON *pod)
 {
     static const char *const metadata[] = {
-        "name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", NULL};
+        "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", NULL};
+    static const char *const labels[] = {LABEL_JOB_NAME, LABEL_ROLE, LABEL_INSTANCE, LABEL_WORKER, NULL};
     static const char *const status[] = {"status", NULL};
-    cJSON *shown = json_object();
+    cJSON *shown = json_object(), *about = json_put_object(shown, "metadata");
 
-    copy_members(json_put_object(shown, "metadata"), json_at(pod, "metadata"), metadata);
+    copy_members(about, json_at(pod, "metadata"), metadata);
+    copy_members(json_put_object(about, "labels"), json_at(pod, "metadata/labels"), labels);
     json_put_str(json_put_object(shown, "spec"), "nodeName", json_str(pod, "spec/nodeName", NULL));
     copy_members(shown, pod, status);
     return shown;
 }
 
+/* Users can make more than a megabyte of each of these. */
 static cJSON *object_shown(enum feed_kind kind, const cJSON *object)
 {
+    static const char *const metadata[] = {"managedFields", "annotations", "labels", "finalizers",
+                                           "ownerReferences"};
     static const char *const templates[] = {"spec/workers/template", "spec/launcher/template"};
     cJSON *shown = json_dup(object);
 
-    json_drop(json_at_mut(shown, "metadata"), "managedFields");
-    /* kubectl apply's copy of the whole object */
-    json_drop(json_at_mut(shown, "metadata/annotations"), "kubectl.kubernetes.io/last-applied-configuration");
-    for (size_t i = 0; kind == FEED_JOB && i < COUNT_OF(templates); i++)
+    for (size_t i = 0; i < COUNT_OF(metadata); i++)
+        json_drop(json_at_mut(shown, "metadata"), metadata[i]);
+    for (size_t i = 0; kind == FEED_JOB && i < COUNT_OF(templates); i++) {
+        json_drop(json_at_mut(shown, templates[i]), "metadata");
         json_drop(json_at_mut(shown, templates[i]), "spec");
+    }
     return shown;
 }
 

@@ -14,7 +14,7 @@ bool feed_shows(enum feed_kind kind, const cJSON *object);
 /* ns NULL: all namespaces; is_filtered: those of them that the user may see. clock_ahead_s: of this machine,
  * before the API server's clock. */
 char *feed_hello(const char *ns, bool is_filtered, const char *user, int64_t clock_ahead_s);
-/* The object without what the page does not show: managedFields, pod templates, most of a pod. */
+/* The object without what the page does not show: most of its metadata, pod templates, most of a pod. */
 char *feed_put(enum feed_kind kind, const cJSON *object);
 char *feed_delete(enum feed_kind kind, const char *key);
 char *feed_synced(void);

@@ -183,6 +183,22 @@ TEST(only_events_of_jobs_and_their_pods_are_shown)
     }
 }
 
+TEST(what_users_may_make_large_is_not_sent)
+{
+    static const char metadata[] =
+        "{\"metadata\":{\"name\":\"a\",\"deletionTimestamp\":\"2026-11-27T05:00:00Z\","
+        "\"labels\":{\"hidden\":\"1\",\"graphcore.ai/worker\":\"3\"},\"annotations\":{\"hidden\":\"2\"},"
+        "\"ownerReferences\":[{\"name\":\"hidden\"}],\"finalizers\":[\"hidden\"]},"
+        "\"spec\":{\"workers\":{\"template\":{\"metadata\":{\"labels\":{\"hidden\":\"3\"}}}}}}";
+    struct err err = {0};
+    AUTO(json) cJSON *object = json_parse(slice_of(metadata), &err);
+    AUTO(mem) char *job = feed_put(FEED_JOB, object), *pod = feed_put(FEED_POD, object);
+
+    CHECK(!strstr(job, "hidden") && !strstr(pod, "hidden"));
+    CHECK(strstr(job, "deletionTimestamp") && strstr(pod, "deletionTimestamp"));
+    CHECK(strstr(pod, "\"graphcore.ai/worker\":\"3\""));
+}
+
 TEST(requests_of_the_page_name_a_job_or_none)
 {
     AUTO(mem) char *job = feed_read_request(slice_of("{\"type\":\"logs\",\"job\":\"ml/digits\"}"));
