@@ -12,6 +12,7 @@ struct feed_watch {
     const struct feed_row *row;
     struct watch *watch;
     struct frame *forbidden; /* what was told of this kind, or NULL */
+    char *full;              /* why it has ended, or NULL */
 };
 
 struct feed_watches {
@@ -47,15 +48,18 @@ static void on_change(void *ctx, const struct store_change *change)
 
 static void on_full(void *ctx, const struct err *err)
 {
-    const struct feed_watch *watch = ctx;
+    struct feed_watch *watch = ctx;
 
+    mem_set_str(&watch->full, err->msg);
     watch->all->options.on_full(watch->all->options.ctx, err);
 }
 
 static void note_synced(struct feed_watches *watches)
 {
     for (size_t i = 0; i < watches->options.count; i++) {
-        if (!watch_is_synced(watches->each[i].watch) && !watches->each[i].forbidden)
+        const struct feed_watch *watch = &watches->each[i];
+
+        if (!watch_is_synced(watch->watch) && !watch->forbidden && !watch->full)
             return;
     }
     if (watches->is_synced)
@@ -102,7 +106,9 @@ static void look(struct loop_timer *timer)
         if (err && err->code == 401 && watches->options.on_rejected)
             watches->options.on_rejected(watches->options.ctx);
         tell_forbidden(&watches->each[i], err);
-        if (err && !watches->each[i].forbidden)
+        if (watches->each[i].full)
+            trouble = watches->each[i].full;
+        else if (err && !watches->each[i].forbidden)
             trouble = err->msg;
     }
     note_synced(watches);
@@ -155,6 +161,7 @@ void feed_watches_free(struct feed_watches *watches)
     for (size_t i = 0; i < watches->options.count; i++) {
         watch_free(watches->each[i].watch);
         frame_drop(watches->each[i].forbidden);
+        mem_free(watches->each[i].full);
     }
     mem_free(watches->each);
     mem_free(watches->trouble);
