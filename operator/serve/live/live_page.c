@@ -392,23 +392,32 @@ static void ask(struct visitor *visitor, int64_t now_ms)
     TAILQ_INSERT_TAIL(&page->visitors, visitor, entry);
 }
 
+/* After every answer, so it looks no further than it asks. */
 static void ask_about_visitors(struct live_page *page)
 {
     int64_t now_ms = loop_clock_ms();
     struct visitor *next;
 
-    for (struct visitor *visitor = TAILQ_FIRST(&page->visitors); visitor; visitor = next) {
-        bool is_old = now_ms >= visitor->checked_ms + GRANTS_ALLOWED_MS;
-
+    for (struct visitor *visitor = TAILQ_FIRST(&page->visitors); visitor && page->questions < QUESTIONS_MAX;
+         visitor = next) {
         next = TAILQ_NEXT(visitor, entry);
-        if (!visitor->viewers && is_old)
+        if (visitor->viewers && !visitor->call && now_ms >= visitor->due_ms)
+            ask(visitor, now_ms);
+    }
+}
+
+static void end_old_visitors(struct live_page *page)
+{
+    int64_t now_ms = loop_clock_ms();
+    struct visitor *next;
+
+    for (struct visitor *visitor = TAILQ_FIRST(&page->visitors); visitor; visitor = next) {
+        next = TAILQ_NEXT(visitor, entry);
+        if (!visitor->viewers && now_ms >= visitor->checked_ms + GRANTS_ALLOWED_MS)
             visitor_free(visitor);
         else if (now_ms >= visitor->checked_ms + GRANTS_STALE_MS ||
                  grants_are_stale(&visitor->grants, now_ms))
             visitor_end(visitor, WEBSOCKET_GOING_AWAY);
-        else if (visitor->viewers && !visitor->call && now_ms >= visitor->due_ms &&
-                 page->questions < QUESTIONS_MAX)
-            ask(visitor, now_ms);
     }
 }
 
@@ -659,6 +668,7 @@ static void on_tick(struct loop_timer *timer)
 {
     struct live_page *page = CONTAINER_OF(timer, struct live_page, tick);
 
+    end_old_visitors(page);
     ask_about_visitors(page);
     loop_timer_start(page->loop, &page->tick, TICK_MS, on_tick);
 }
