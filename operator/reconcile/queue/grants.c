@@ -22,6 +22,8 @@
 #define VALIDATE_WITHIN_MS 10000 /* after a start: wait this long for dry runs to return priorities */
 #define UNVALIDATED_RETRY_MS 50
 #define PREEMPTIONS_MAX 3 /* of an instance: then it keeps its IPUs */
+/* Who may take longer to stop is no help: the waiting job would be kept from others that agree. */
+#define PREEMPTION_GRACE_MAX_S 600
 
 /* ---- claims of one job ---- */
 
@@ -305,7 +307,8 @@ static void add_recorded(const struct reconciler *r, const struct record *record
         return;
     running.priority = record->priority;
     running.is_leaving = record->releasing || reconciler_preemptor(r, record);
-    running.is_preemptible = listed && cache->is_preemptible && record->preemptions < PREEMPTIONS_MAX;
+    running.is_preemptible = listed && cache->is_preemptible && cache->grace_s <= PREEMPTION_GRACE_MAX_S &&
+                             record->preemptions < PREEMPTIONS_MAX;
     running.checkpoint_s = cache->checkpointed_s;
     running.end_s = reconciler_end_s(r, record, loop_unix_micros() / 1000000);
     running.left = run_times_of_running(r, record);

@@ -64,6 +64,20 @@ def test_a_job_gets_the_ipus_of_one_that_agrees(world, vipu, classes):
     assert status["preemptionCount"] == 1 and status["restartCount"] == 0
 
 
+def test_a_job_that_may_take_long_to_stop_keeps_nobody_from_others(world, vipu, classes):
+    world.start_operator(vipu.address, *FLAGS)
+    world.automatic()
+    slow = world.job("slow", ipusPerJobInstance="32", workers={"template": pod_template(terminationGracePeriodSeconds=601)})
+    slow.wait("Running")
+    kept = pod_uids(slow)
+    gives = running(world, "gives", 32)
+    slow.annotate(**{"graphcore.ai/checkpointed-at": "2099-01-01T00:00:00Z"})  # it claims to cost least
+    gives.annotate(**AGREES)
+    urgent = world.job("urgent", ipusPerJobInstance="32", workers=classes[0])
+    urgent.wait("Running")
+    assert pod_uids(slow) == kept and slow.status["launcherStatus"] == "Running"
+
+
 def test_without_the_flag_nobody_is_preempted(world, vipu, classes):
     world.start_operator(vipu.address)
     world.automatic()
