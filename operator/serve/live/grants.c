@@ -52,24 +52,23 @@ static int64_t due_ms(const struct grant *grant)
     return INT64_MIN;
 }
 
-/* True: it is due. Else *due has the first time of all. */
-static bool find_due(const struct grants *grants, const struct grant *of_ns, int64_t now_ms,
-                     enum feed_kind *ret, int64_t *due)
+/* True: one of these is due before *due, which it sets. */
+static bool find_earlier(const struct grants *grants, const struct grant *of_ns, enum feed_kind *ret,
+                         int64_t *due)
 {
     const struct grant *all = of_ns ? of_ns : grants->everywhere;
+    bool found = false;
 
     for (enum feed_kind kind = 0; kind < FEED_KINDS; kind++) {
         int64_t at = due_ms(&all[kind]);
 
-        if (!matters(grants, of_ns, kind))
+        if (!matters(grants, of_ns, kind) || at >= *due)
             continue;
         *ret = kind;
-        if (at <= now_ms)
-            return true;
-        if (at < *due)
-            *due = at;
+        *due = at;
+        found = true;
     }
-    return false;
+    return found;
 }
 
 bool grants_next(const struct grants *grants, int64_t now_ms, struct grants_question *ret,
@@ -80,14 +79,12 @@ bool grants_next(const struct grants *grants, int64_t now_ms, struct grants_ques
 
     *ret_due_ms = INT64_MAX;
     ret->ns = NULL;
-    if (find_due(grants, NULL, now_ms, &ret->kind, ret_due_ms))
-        return true;
+    (void)find_earlier(grants, NULL, &ret->kind, ret_due_ms);
     for (size_t i = 0; map_next(&grants->namespaces, &i, &ns, &of_ns);) {
-        ret->ns = ns;
-        if (find_due(grants, of_ns, now_ms, &ret->kind, ret_due_ms))
-            return true;
+        if (find_earlier(grants, of_ns, &ret->kind, ret_due_ms))
+            ret->ns = ns;
     }
-    return false;
+    return *ret_due_ms <= now_ms;
 }
 
 enum grants_change grants_answer(struct grants *grants, enum feed_kind kind, const char *ns, bool is_given,

@@ -37,7 +37,8 @@ struct grants_question {
     const char *ns; /* NULL: all, or a kind without namespaces; borrowed from the grants */
 };
 
-/* The next question; false: there is none before *ret_due_ms, and all have been answered. */
+/* The next question, which has waited longest, so that each has its turn however slow the answers are; false:
+ * there is none before *ret_due_ms, and all have been answered. */
 bool grants_next(const struct grants *grants, int64_t now_ms, struct grants_question *ret,
                  int64_t *ret_due_ms);
 

@@ -73,6 +73,26 @@ TEST(answers_are_asked_for_again_in_time)
     grants_release(&grants);
 }
 
+TEST(what_is_not_known_yet_is_asked_first)
+{
+    struct grants grants = {0};
+    struct grants_question question;
+    int64_t due_ms, later_ms = NOW + 2 * GRANTS_ALLOWED_MS;
+    AUTO(str) struct str asked = {0};
+
+    grants_add_namespace(&grants, "cv");
+    grants_add_namespace(&grants, "ml");
+    answer_all(&grants, NOW, " cv/job ml/job", &asked);
+    grants_add_namespace(&grants, "late");
+    CHECK(grants_next(&grants, later_ms, &question, &due_ms));
+    CHECK_STR_EQ(question.ns, "late");
+    (void)grants_answer(&grants, FEED_JOB, "late", false, later_ms);
+    (void)grants_answer(&grants, FEED_JOB, "cv", true, NOW + 1);
+    CHECK(grants_next(&grants, later_ms, &question, &due_ms));
+    CHECK_STR_EQ(question.ns, "ml");
+    grants_release(&grants);
+}
+
 TEST(changes_are_told)
 {
     struct grants grants = {0};
