@@ -135,7 +135,7 @@ def test_flags_of_the_operator_follow_the_values(render):
         "metrics-hosts": plain["metrics-hosts"].replace("ipu-operator", "ipu"),
         "metrics-certificate": "/etc/ipu-operator-metrics",
         "lease-name": "ipu",
-        "live-page": "ipu-live-page.ipus.svc,ipu-live-page.ipus,ipu-live-page,localhost,ipus.example.com",
+        "live-page": "ipu-live-page.ipus.svc,ipu-live-page.ipus,ipu-live-page,ipu-live-page.localhost,ipus.example.com",
         "live-page-certificate": "/etc/ipu-operator-live-page",
         "live-page-port": "8445",
         "history": "ipu-history",
