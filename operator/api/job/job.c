@@ -61,12 +61,19 @@ cJSON *job_status(const struct job *job, struct err *err)
     return unpack(job->status_text, err);
 }
 
+static size_t bytes_of_finalizer(const cJSON *item)
+{
+    size_t len = strlen(item->valuestring);
+
+    return len < JOB_FINALIZER_LEAST ? JOB_FINALIZER_LEAST : len;
+}
+
 size_t job_finalizer_bytes(const cJSON *object)
 {
     size_t bytes = 0;
 
     JSON_EACH (item, json_at(object, "metadata/finalizers"))
-        bytes += cJSON_IsString(item) ? strlen(item->valuestring) : 0;
+        bytes += cJSON_IsString(item) ? bytes_of_finalizer(item) : 0;
     return bytes;
 }
 
@@ -78,7 +85,7 @@ static void read_finalizers(struct job *job, const cJSON *object)
         if (!cJSON_IsString(item))
             continue;
         job->has_finalizer = job->has_finalizer || str_eq(item->valuestring, API_FINALIZER);
-        bytes += strlen(item->valuestring);
+        bytes += bytes_of_finalizer(item);
         if (bytes <= JOB_FINALIZERS_MAX)
             strv_push(&job->finalizers, item->valuestring);
     }

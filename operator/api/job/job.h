@@ -24,7 +24,8 @@ enum clean_policy { CLEAN_NONE, CLEAN_WORKERS, CLEAN_ALL };
     32768u /* workers of all instances: each has a view in memory whenever the job is reconciled \ */
 /* Bytes that are kept in memory for each job. */
 #define JOB_TEMPLATE_MAX ((size_t)64 * 1024)   /* as JSON */
-#define JOB_FINALIZERS_MAX ((size_t)16 * 1024) /* without quotes and commas */
+#define JOB_FINALIZERS_MAX ((size_t)16 * 1024) /* without quotes and commas... */
+#define JOB_FINALIZER_LEAST 16u /* ...but each counts as so much: short ones take more in memory */
 #define JOB_RELEASE_MAX ((size_t)64 * 1024)
 #define JOB_IPUS_PER_DOMAIN 64u
 #define JOB_IPUS_MAX (1u << 16)  /* of one instance */

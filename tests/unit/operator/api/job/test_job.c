@@ -402,6 +402,21 @@ TEST(finalizers_have_a_limit)
     CHECK(many->has_many_finalizers && many->has_finalizer);
 }
 
+TEST(short_finalizers_count_as_longer_ones)
+{
+    AUTO(json) cJSON *object = json_object();
+    cJSON *finalizers = json_put_array(json_put_object(object, "metadata"), "finalizers");
+    AUTO(job) struct job *job = NULL;
+
+    json_put_str(json_at_mut(object, "metadata"), "name", "a");
+    json_put_str(json_at_mut(object, "metadata"), "uid", "b");
+    for (size_t i = 0; i <= JOB_FINALIZERS_MAX / JOB_FINALIZER_LEAST; i++)
+        json_push_str(finalizers, "a");
+    job = job_parse(object);
+    CHECK(job->has_many_finalizers);
+    CHECK_INT_EQ(job->finalizers.count, JOB_FINALIZERS_MAX / JOB_FINALIZER_LEAST);
+}
+
 static struct job *parse_released(size_t bytes)
 {
     AUTO(mem) char *ids = filler_new(bytes);
