@@ -124,6 +124,13 @@ static bool is_in(const char *key, const char *ns)
     return strncmp(key, ns, len) == 0 && key[len] == '/';
 }
 
+static bool may_see(const struct visitor *visitor, enum feed_kind kind, const char *key)
+{
+    AUTO(mem) char *ns = namespace_of(key);
+
+    return grants_allow(&visitor->grants, kind, ns);
+}
+
 /* What the visitor may see of this kind, in this namespace or in all. */
 static void send_objects(const struct visitor *visitor, enum feed_kind kind, const char *ns,
                          void (*send)(void *ctx, struct frame *frame), void *ctx)
@@ -134,9 +141,7 @@ static void send_objects(const struct visitor *visitor, enum feed_kind kind, con
         if (ROWS[i].kind != kind)
             continue;
         for (const struct store_item *item = store_first(store); item; item = store_next(item)) {
-            AUTO(mem) char *of = namespace_of(item->key);
-
-            if ((!ns || is_in(item->key, ns)) && grants_allow(&visitor->grants, kind, of))
+            if ((!ns || is_in(item->key, ns)) && may_see(visitor, kind, item->key))
                 send(ctx, (struct frame *)item->view);
         }
     }
@@ -547,8 +552,10 @@ static void *on_open(void *ctx, struct page_viewer *request, void *who)
     visitor->due_ms = 0;
     send_text(viewer, feed_hello(NULL, true, json_str(visitor->user, "username", ""), page->clock_ahead_s));
     feed_watches_tell_state(page->watches, send_frame, viewer);
-    for (enum feed_kind kind = 0; kind < FEED_KINDS; kind++)
-        send_objects(visitor, kind, NULL, send_frame, viewer);
+    for (enum feed_kind kind = 0; kind < FEED_KINDS; kind++) {
+        if (grants_allow_any(&visitor->grants, kind))
+            send_objects(visitor, kind, NULL, send_frame, viewer);
+    }
     if (visitor->is_complete)
         send_end_of_objects(viewer);
     work_soon(page);
