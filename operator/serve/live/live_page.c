@@ -24,8 +24,9 @@ enum {
     QUESTIONS_MAX = 8, /* about visitors, at a time */
     TICK_MS = 1000,
     REVIEW_TIMEOUT_MS = 4000,
-    RETRY_MS = 10 * 1000, /* after a question without an answer */
-    OBJECTS_MAX = 50000   /* of a kind */
+    RETRY_MS = 10 * 1000,           /* after a question without an answer */
+    NAMESPACE_KEPT_MS = 600 * 1000, /* without objects */
+    OBJECTS_MAX = 50000             /* of a kind */
 };
 #define BYTES_MAX ((size_t)256 * 1024 * 1024)
 
@@ -71,13 +72,20 @@ struct caller {
     struct kube_call *call;
 };
 
+/* Namespaces are asked about while there is something in them, and for a while after: a user who creates and
+ * deletes the only object of one again and again must not have all visitors asked about each time. */
+struct live_namespace {
+    size_t objects;
+    int64_t empty_ms; /* without any: since then */
+};
+
 struct live_page {
     struct loop *loop;
     struct kube *kube;
     struct server_certificate *certificate;
     struct page_server *server;
     struct feed_watches *watches;
-    struct map namespaces;          /* name -> size_t, of what there is in it */
+    struct map namespaces;          /* name -> struct live_namespace */
     TAILQ_HEAD(, visitor) visitors; /* who was asked about last is at the end */
     unsigned visitor_count, questions;
     struct review_queue callers;
@@ -265,12 +273,12 @@ static struct visitor *visitor_new(struct live_page *page, const struct caller *
 static void begin_grants(struct visitor *visitor)
 {
     const char *ns;
-    void *count;
+    void *value;
 
     cancel_question(visitor);
     grants_release(&visitor->grants);
     visitor->grants = (struct grants){0};
-    for (size_t i = 0; map_next(&visitor->page->namespaces, &i, &ns, &count);)
+    for (size_t i = 0; map_next(&visitor->page->namespaces, &i, &ns, &value);)
         grants_add_namespace(&visitor->grants, ns);
     visitor->is_complete = false;
     memset(visitor->is_denied, 0, sizeof(visitor->is_denied));
@@ -583,36 +591,55 @@ static void on_close(void *of_viewer)
 
 /* ---- from the API server ---- */
 
-/* Namespaces are asked about while there is something in them. True: this was the last of it. */
-static bool count_in_namespace(struct live_page *page, const char *ns, const struct store_change *change)
+static struct live_namespace *add_namespace(struct live_page *page, const char *ns)
 {
-    size_t *count = map_get(&page->namespaces, ns);
+    struct live_namespace *added = NEW(struct live_namespace);
     struct visitor *visitor;
 
-    if (change->old && change->new)
-        return false;
-    if (!change->new)
-        return count && --*count == 0;
-    if (count) {
-        ++*count;
-        return false;
-    }
-    count = NEW(size_t);
-    *count = 1;
-    (void)map_set(&page->namespaces, ns, count);
+    (void)map_set(&page->namespaces, ns, added);
     TAILQ_FOREACH(visitor, &page->visitors, entry)
     {
         grants_add_namespace(&visitor->grants, ns);
         visitor->due_ms = 0;
     }
     work_soon(page);
-    return false;
+    return added;
 }
 
-static void forget_namespace(struct live_page *page, const char *ns)
+static void count_in_namespace(struct live_page *page, const char *ns, const struct store_change *change)
 {
+    struct live_namespace *found = map_get(&page->namespaces, ns);
+
+    if (change->new && !change->old) {
+        found = found ? found : add_namespace(page, ns);
+        found->objects++;
+    } else if (found && !change->new && --found->objects == 0) {
+        found->empty_ms = loop_clock_ms();
+    }
+}
+
+static char *find_forgotten_namespace(const struct live_page *page)
+{
+    int64_t before_ms = loop_clock_ms() - NAMESPACE_KEPT_MS;
+    const char *ns;
+    void *value;
+
+    for (size_t i = 0; map_next(&page->namespaces, &i, &ns, &value);) {
+        const struct live_namespace *found = value;
+
+        if (!found->objects && found->empty_ms <= before_ms)
+            return mem_strdup(ns);
+    }
+    return NULL;
+}
+
+static void forget_namespace(struct live_page *page)
+{
+    AUTO(mem) char *ns = find_forgotten_namespace(page);
     struct visitor *visitor;
 
+    if (!ns)
+        return;
     mem_free(map_remove(&page->namespaces, ns));
     TAILQ_FOREACH(visitor, &page->visitors, entry)
     grants_drop_namespace(&visitor->grants, ns);
@@ -624,17 +651,16 @@ static void on_change(void *ctx, enum feed_kind kind, const struct store_change 
     AUTO(mem) char *ns = namespace_of(change->key);
     struct frame *frame =
         change->new ? frame_keep((struct frame *)change->new) : frame_of_text(feed_delete(kind, change->key));
-    bool was_last = ns && count_in_namespace(page, ns, change);
     struct visitor *visitor;
 
+    if (ns)
+        count_in_namespace(page, ns, change);
     TAILQ_FOREACH(visitor, &page->visitors, entry)
     {
         if (visitor->viewers && grants_allow(&visitor->grants, kind, ns))
             send_to_all_of(visitor, frame);
     }
     frame_drop(frame);
-    if (was_last)
-        forget_namespace(page, ns);
 }
 
 static void on_state(void *ctx, struct frame *frame)
@@ -676,6 +702,7 @@ static void on_tick(struct loop_timer *timer)
     struct live_page *page = CONTAINER_OF(timer, struct live_page, tick);
 
     end_old_visitors(page);
+    forget_namespace(page);
     ask_about_visitors(page);
     loop_timer_start(page->loop, &page->tick, TICK_MS, on_tick);
 }
@@ -755,7 +782,7 @@ int64_t live_page_certificate_end_s(const struct live_page *page)
 void live_page_free(struct live_page *page)
 {
     const char *ns;
-    void *count;
+    void *value;
 
     if (!page)
         return;
@@ -766,8 +793,8 @@ void live_page_free(struct live_page *page)
     while (!TAILQ_EMPTY(&page->visitors))
         visitor_free(TAILQ_FIRST(&page->visitors));
     feed_watches_free(page->watches);
-    for (size_t i = 0; map_next(&page->namespaces, &i, &ns, &count);)
-        mem_free(count);
+    for (size_t i = 0; map_next(&page->namespaces, &i, &ns, &value);)
+        mem_free(value);
     map_release(&page->namespaces);
     mem_free(page);
 }
