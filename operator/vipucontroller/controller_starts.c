@@ -82,7 +82,8 @@ static bool begin_round(struct controller_starts *s)
     for (size_t i = 0; reconciler_knows_queue(s->reconciler) && i < s->controller_count; i++) {
         AUTO(vipu_pool_view) struct vipu_pool_view pool = pool_free_capacity(s->reconciler->pool, i);
 
-        if (now < s->next_ms[i] || !pool.total_ipus)
+        /* Its size may be known before its partitions are listed. */
+        if (now < s->next_ms[i] || !pool.total_ipus || !pool_controller(s->reconciler->pool, i)->is_known)
             continue;
         s->next_ms[i] = now + INTERVAL_MS;
         s->controller = i;

@@ -131,7 +131,8 @@ def test_it_tells_when_a_new_job_of_each_size_would_start(world):
     until(lambda: json.loads(world.operator.ask("/queue")[1])["queue"][0].get("reservation"), "it has a reservation", tell=world.tell)
     world.operator.kill()
     world.restart_operator()
-    busy = wait_object(world, name_of(server), lambda status: starts_of(status)[32]["state"] == "Open", "the starts are renewed")["status"]
+    busy = wait_object(world, name_of(server), lambda status: all("startsNowWithin" in starts_of(status)[size] for size in (1, 16, 32)),
+                       "the starts are renewed")["status"]
     starts = starts_of(busy)
     within = starts[32]["startsNowWithin"]
     assert 6600 <= within < 7200 and within % 300 == 0, "as long as the reserved half is free, with a little to spare"
