@@ -72,7 +72,7 @@ def test_the_clean_pod_policy_deletes_what_was_stopped(stack, start):
 
 def test_a_removed_instance_leaves_its_log(stack, namespace, start):
     made = start(job("shrinks", UNTIL_TOLD, instances=2))
-    made.wait_for_state("Running")
+    kube.wait_for("both instances run, so that both have a log", lambda: made.status.get("currentReplicas") == 2)
     namespace("scale", "ipujob", "shrinks", "--replicas=1")
     log = made.wait_log_kept(1)
     kube.wait_for("its IPUs are free", lambda: len([one for one in stack.partitions() if "-shrinks-" in one]) == 1)

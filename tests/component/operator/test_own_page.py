@@ -105,10 +105,13 @@ def test_an_admin_sees_all_and_new_namespaces_at_once(world, page):
     admin, nobody = account(world, "admin"), account(world, "nobody")
     bind(world, "admin", ["ipujobs", "pods", "vipucontrollers"])
     world.job("first")
-    until(lambda: f"{world.ns}/first" in keys(page.seen(admin)), "the binding is in force", tell=world.tell)
+
+    def sees_all():
+        seen = page.seen(admin)
+        return f"{world.ns}/first" in keys(seen) and keys(seen, "controller")
+    until(sees_all, "the binding is in force, and the operator has reported its controller", tell=world.tell)
     with page.open(admin) as viewer:
-        seen = viewer.until(is_synced)
-        assert forbidden(seen) == set() and keys(seen, "controller")
+        assert forbidden(viewer.until(is_synced)) == set()
         later = world.make_namespace(f"{world.ns}-later")
         world.job("late", later)
         viewer.until(is_put(f"{later}/late"))
