@@ -87,6 +87,8 @@ static cJSON *queue_item(const cJSON *job, const cJSON *controllers)
 
     put_common(item, job);
     json_put_str(item, "controller", json_str(queue, "controller", NULL));
+    json_put_str(item, "queuedSince",
+                 json_str(queue, "since", json_str(job, "metadata/creationTimestamp", NULL)));
     json_put_str(item, "priorityClass", json_str(job, "spec/workers/template/spec/priorityClassName", NULL));
     put_number(item, "position", queue, "position");
     put_number(item, "ipus", queue, "ipus");
@@ -139,7 +141,7 @@ static int by_name(const cJSON *a, const cJSON *b)
     return order ? order : compare_text(a, b, "name");
 }
 
-/* From the eleventh on, jobs have no position: they follow, the oldest first. */
+/* From the eleventh on, jobs have no position: they follow in their turn. */
 static int by_position(const void *left, const void *right)
 {
     const cJSON *a = *(cJSON *const *)left, *b = *(cJSON *const *)right;
@@ -148,7 +150,7 @@ static int by_position(const void *left, const void *right)
     if (order == 0)
         order = compare_number(json_i64(a, "position", INT64_MAX), json_i64(b, "position", INT64_MAX));
     if (order == 0)
-        order = compare_text(a, b, "created");
+        order = compare_text(a, b, "queuedSince");
     return order ? order : by_name(a, b);
 }
 

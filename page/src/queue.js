@@ -18,7 +18,12 @@ function isWaiting(job) {
     return !job.metadata?.deletionTimestamp && (status === "Pending" || (Boolean(job.status?.queue) && ["Starting", "Running", "Restarting"].includes(status)));
 }
 
-/* [{controller, rows: [{key, job, position, band}]}], by controller and place; behind the places the oldest first. */
+/* Since when it waits, which orders jobs: not before it was last resumed. */
+export function turnOf({ metadata, status }) {
+    return status?.queuedSince ?? status?.queue?.since ?? metadata?.creationTimestamp;
+}
+
+/* [{controller, rows: [{key, job, position, band}]}], by controller and place; behind the places by turn. */
 export function queuesOf(jobs) {
     const queues = new Map();
     for (const [key, job] of jobs) {
@@ -27,8 +32,8 @@ export function queuesOf(jobs) {
         if (!queues.has(controller)) queues.set(controller, []);
         queues.get(controller).push({ key, job, position: job.status.forecast?.position ?? job.status.queue?.position, band: bandOf(job) });
     }
-    const age = ({ job }) => job.metadata?.creationTimestamp ?? "";
-    for (const rows of queues.values()) rows.sort((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || (age(a) < age(b) ? -1 : 1));
+    const turn = ({ job }) => turnOf(job) ?? "";
+    for (const rows of queues.values()) rows.sort((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || (turn(a) < turn(b) ? -1 : 1));
     return [...queues].map(([controller, rows]) => ({ controller, rows })).sort((a, b) => (a.controller < b.controller ? -1 : 1));
 }
 

@@ -2,7 +2,7 @@
 
 import { ipusOfJob } from "./job.js";
 import { Ago, JobLink, Rows, Time } from "./parts.jsx";
-import { axisOf, queuesOf, sharesOf } from "./queue.js";
+import { axisOf, queuesOf, sharesOf, turnOf } from "./queue.js";
 import { clock, count, duration, instant } from "./text.js";
 
 const WIDTH = 200, HEIGHT = 18, OUTDATED_MS = 5 * 60e3;
@@ -52,7 +52,7 @@ function Queue({ controller, rows, now, jobs }) {
                     </tr>
                 </thead>
                 <Rows rows={rows} columns={5} noun="job" row={({ key, job, position, band }) => {
-                    const since = instant(job.metadata.creationTimestamp), queue = job.status.queue ?? {};
+                    const since = instant(turnOf(job)), queue = job.status.queue ?? {};
                     return (
                         <tr key={key}>
                             <td class="number">{position ?? "–"}</td>

@@ -214,12 +214,14 @@ static bool says_idle(const cJSON *status)
            str_eq(json_str(status, "reason", ""), "ScaledToZero");
 }
 
-/* Instances that got IPUs may have left no record, see reconciler_follow. */
+/* Instances that got IPUs may have left no record, see reconciler_follow. Before 'queuedSince' there was only
+ * 'queue'. */
 static void recall_turn(struct job_cache *cache, const cJSON *status, int64_t now_unix_s)
 {
+    const char *text = json_str(status, "queuedSince", json_str(status, "queue/since", ""));
     int64_t since_s;
 
-    if (!timefmt_parse_rfc3339(json_str(status, "queue/since", ""), &since_s))
+    if (!timefmt_parse_rfc3339(text, &since_s))
         return;
     if (since_s > now_unix_s)
         since_s = now_unix_s;

@@ -1,5 +1,7 @@
 #include "kubectl/core/jobs.h"
 
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "base/text/timefmt.h"
 #include "lib/check.h"
@@ -48,6 +50,18 @@ TEST(the_queue_is_in_its_order)
                        "2       ml          second   64     high       14m     -           Queued\n"
                        "-       ml          early    64     high       120m    -           Queued\n"
                        "-       ml          later    64     high       60m     -           Queued\n");
+}
+
+TEST(behind_the_places_the_queue_is_ordered_by_turn)
+{
+    AUTO(mem)
+    char *text =
+        table(queue_report, queue_columns,
+              "[" WAITS("resumed", "2026-11-26T10:00:00Z", ",'since':'2026-11-26T11:30:00Z'") "," WAITS(
+                  "created", "2026-11-26T11:00:00Z", "") "]",
+              false);
+
+    CHECK(strstr(text, "created") < strstr(text, "resumed"));
 }
 
 TEST(the_wide_queue_tells_the_share_of_each_namespace)

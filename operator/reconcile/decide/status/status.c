@@ -118,7 +118,7 @@ static void put_queue(cJSON *status, const struct job_verdict *v, const struct j
     queue = json_put_object(status, "queue");
     json_put_str(queue, "controller", wait->controller);
     json_put_i64(queue, "ipus", view->job->spec.ipus_per_instance);
-    json_put_time(queue, "since", view->turn_s); /* see job_cache_recall_status */
+    json_put_time(queue, "since", view->turn_s);
     if (wait->position > CLAIMS_POSITIONS)
         return;
     json_put_i64(queue, "position", wait->position);
@@ -128,6 +128,14 @@ static void put_queue(cJSON *status, const struct job_verdict *v, const struct j
     blockers = json_put_array(queue, "blockedBy");
     for (size_t i = 0; i < wait->blockers.count; i++)
         json_push_str(blockers, wait->blockers.items[i]);
+}
+
+/* The next process reads it, see job_cache_recall_status: whatever the job waits for, and while it runs,
+ * because it may have to queue again. */
+static void put_turn(cJSON *status, const struct job_verdict *v, const struct job_view *view)
+{
+    if (view->turn_s > view->job->created_s && v->state != JOB_SUSPENDED && !verdict_has_ended(v))
+        json_put_time(status, "queuedSince", view->turn_s);
 }
 
 /* Until something is known of it, that of before stays: a new leader has no plan yet. NULL: none. */
@@ -265,6 +273,7 @@ static cJSON *build(const struct job_view *view, const cJSON *before, const stru
     put_clocks(status, before, v, &job->spec, now);
     put_set(status, "completedIndexes", &v->done);
     put_set(status, "failedIndexes", &v->broken);
+    put_turn(status, v, view);
     put_queue(status, v, view);
     if (forecast)
         json_put_take(status, "forecast", json_dup(forecast));
@@ -329,8 +338,9 @@ static const char *const CONDITION_TIMES[] = {"lastUpdateTime", NULL};
 /* Members that change with every pod and every step of the queue. They are written with the next reported
  * change, and on their own once a minute: a write for each pod would be most of the job's requests to the
  * API server. A deletion is usually waited for, so its steps are reported. */
-static const char *const DETAILS[] = {TIMES, "lastMessage", "queue", "forecast", "workersStatus", NULL};
-static const char *const DETAILS_OF_DELETION[] = {TIMES, "lastMessage", "queue", "forecast", NULL};
+#define QUEUE_DETAILS "lastMessage", "queuedSince", "queue", "forecast"
+static const char *const DETAILS[] = {TIMES, QUEUE_DETAILS, "workersStatus", NULL};
+static const char *const DETAILS_OF_DELETION[] = {TIMES, QUEUE_DETAILS, NULL};
 static const char *const CONDITION_DETAILS[] = {"lastUpdateTime", "message", NULL};
 
 enum difference { SAME, ONLY_DETAILS, DIFFERENT };

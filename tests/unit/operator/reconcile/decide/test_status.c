@@ -304,6 +304,32 @@ TEST(the_status_tells_since_when_an_instance_waits)
     CHECK(!json_at(written(&s), "queue/position"));
 }
 
+TEST(the_status_keeps_the_turn_of_a_job_that_is_not_its_creation)
+{
+    static const struct {
+        enum job_state state;
+        const char *reason;
+        int64_t turn_s;
+        const char *kept;
+    } rows[] = {
+        {JOB_PENDING, "QueueFull", NOW_S - 30, EARLIER}, {JOB_RUNNING, "Running", NOW_S - 30, EARLIER},
+        {JOB_RUNNING, "Running", NOW_S - 60, ""},        {JOB_SUSPENDED, "Suspended", NOW_S - 30, ""},
+        {JOB_COMPLETED, "Completed", NOW_S - 30, ""},
+    };
+
+    CHECK_ROWS (row, rows) {
+        AUTO(setting) struct setting s;
+        struct job_verdict v = verdict(row->state, row->reason, "");
+
+        setting_init(&s, "{}");
+        s.job->created_s = NOW_S - 60;
+        s.view.turn_s = row->turn_s;
+        decide(&s, &v);
+        CHECK_STR_EQ(json_str(written(&s), "queuedSince", ""), row->kept);
+        CHECK(!json_at(written(&s), "queue"));
+    }
+}
+
 /* The API server may have rejected a pod of a later try, with the pod's own values in its words. */
 TEST(the_cause_of_a_failed_start_has_a_limit)
 {

@@ -206,6 +206,7 @@ TEST(a_new_process_reads_the_turn_of_a_job_from_the_status)
         {"{\"queue\":{\"since\":\"soon\"}}", 700, 700},
         {"{\"queue\":{\"since\":900}}", 700, 700},
         {"{\"queue\":[]}", 700, 700},
+        {"{\"queuedSince\":\"1970-01-01T00:15:00Z\"}", 0, 900},
     };
 
     CHECK_ROWS (row, rows) {
@@ -297,6 +298,7 @@ TEST(a_new_process_reads_the_turn_of_a_resumed_job)
         {SINCE("1970-01-01T00:15:00Z"), SUSPENDED, 900, 900},
         {SINCE("1970-01-01T00:05:00Z"), SUSPENDED, 500, 500},
         {SINCE("9999-12-31T23:59:59Z"), SUSPENDED, 1000, 1000},
+        {"{\"launcherStatus\":\"Running\",\"queuedSince\":\"1970-01-01T00:15:00Z\"}", SUSPENDED, 900, 900},
         {SUSPENDED, SUSPENDED, 1000, 1000},
         {SUSPENDED, SINCE("1970-01-01T00:15:00Z"), 1000, 900}, /* of the previous process */
         {SUSPENDED, "{\"launcherStatus\":\"Starting\"}", 1000, 1000},
