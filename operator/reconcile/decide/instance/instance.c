@@ -81,13 +81,14 @@ static void decide_started(const struct job_view *view, const struct instance_vi
 {
     bool failed = pods->failure.reason != NULL;
     bool restarts = failed && wants_restart(&view->job->spec, inst->record, &pods->for_policy);
+    bool is_being_stopped = inst->record->preemptor && is_preempted(view, inst, pods);
     bool may_have_started_unseen = pods->never_seen && !inst->partition.quiet;
 
     if (pods->launcher_done)
         decide_launcher_done(view, inst, pods, plan, ret);
-    else if (failed && decide_awaits_end(view, pods, plan, ret))
+    else if (failed && !is_being_stopped && decide_awaits_end(view, pods, plan, ret))
         return;
-    else if (failed && !restarts)
+    else if (failed && !is_being_stopped && !restarts)
         decide_failed(view, inst, pods, plan, ret);
     else if (has_foreign_partition(inst, pods))
         decide_foreign(view, inst, plan, ret);

@@ -82,6 +82,18 @@ TEST(no_restart_policy_is_needed_and_no_restart_is_used_up)
     CHECK_INT_EQ(world_number(w, "restartCount"), 1);
 }
 
+/* The first worker that is stopped takes the others along. */
+TEST(a_worker_that_fails_before_it_is_stopped_itself_does_not_fail_the_job)
+{
+    AUTO(world) struct world *w = running(TWO_WORKERS);
+
+    preempt(w, "p-job-ns-0");
+    CHECK(world_reconcile(w)); /* the record says so */
+    world_pod_end(w, pod(w, "job-worker-1"), 1);
+    world_settle(w);
+    check_waits_again(w);
+}
+
 TEST(another_process_goes_on_with_it)
 {
     AUTO(world) struct world *w = running(ONE);
