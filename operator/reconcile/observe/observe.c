@@ -284,11 +284,25 @@ static void view_partition(const struct reconciler *r, const struct job *job, st
     }
 }
 
+/* A preemption that is not wanted any more is forgotten: else it would be meant again whenever that job
+ * waits. */
+static const char *view_preemptor(const struct reconciler *r, const struct job *job,
+                                  const struct record *record, struct partition_cache *partition)
+{
+    const char *preemptor = reconciler_preemptor(r, record);
+
+    if (record->preemptor || (preemptor && job->is_preemptible))
+        return preemptor;
+    if (partition)
+        mem_set_str(&partition->preemptor_uid, NULL);
+    return NULL;
+}
+
 static void view_instance(struct reconciler *r, const struct job *job, struct job_cache *cache,
                           struct instance_view *inst, struct observation *o)
 {
     uint32_t seats = job_pods_per_instance(&job->spec);
-    const struct partition_cache *partition;
+    struct partition_cache *partition;
 
     partition = inst->record ? map_get(&cache->partitions, inst->record->name) : NULL;
     if (inst->record)
@@ -307,7 +321,7 @@ static void view_instance(struct reconciler *r, const struct job *job, struct jo
         inst->is_wanted = partition->is_wanted;
         inst->is_given_up = partition->is_given_up;
     }
-    inst->preemptor = inst->record ? reconciler_preemptor(r, inst->record) : NULL;
+    inst->preemptor = inst->record ? view_preemptor(r, job, inst->record, partition) : NULL;
     view_slices(r, job, inst, o);
     view_claim(cache, &o->answered, inst);
     if (!inst->record && inst->claim == CLAIM_GRANTED)

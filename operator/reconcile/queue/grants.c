@@ -742,6 +742,7 @@ static int64_t preempt(struct reconciler *r, const struct ipu_queue *ipu_queue)
             job_cache_partition(cache, victim->partition->id, loop_now_ms(r->loop));
 
         mem_set_str(&partition->preemptor, ipu_queue->claims.items[found.claim].job);
+        mem_set_str(&partition->preemptor_uid, ipu_queue->claims.items[found.claim].uid);
         workqueue_add(r->queue, cache->key);
         log_info("preempting", KV("job", cache->key), KV("partition", victim->partition->id),
                  KV("for", partition->preemptor));

@@ -44,6 +44,7 @@ static void free_part(struct partition_cache *partition)
 {
     forget_ports(partition);
     mem_free(partition->preemptor);
+    mem_free(partition->preemptor_uid);
     for (uint32_t i = 0; i < partition->worker_count; i++)
         release_worker(&partition->workers[i]);
     mem_free(partition->workers);

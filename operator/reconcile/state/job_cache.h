@@ -47,7 +47,8 @@ struct partition_cache {
     bool is_offered;          /* for so long that a job that waits for its IPUs gets them */
     bool is_wanted;           /* there is such a job */
     bool is_given_up;         /* and so its IPUs are given up */
-    char *preemptor;          /* the job that gets its IPUs, "namespace/name"; NULL: it keeps them */
+    char *preemptor;          /* the job that is to get its IPUs, "namespace/name"... */
+    char *preemptor_uid;      /* ...and which of that name; NULL: it keeps them */
     uint16_t *agent_ports;    /* of the workers of this run; NULL: not chosen yet */
     uint32_t agent_port_count;
 };

@@ -41,6 +41,15 @@ void job_claims_add_to(const struct job_claims *claims, struct indexset *ret)
         indexset_add_all(ret, &claims->batches[i].instances);
 }
 
+bool job_claims_wait(const struct job_claims *claims)
+{
+    size_t granted = 0;
+
+    for (size_t i = 0; i < claims->grant_count; i++)
+        granted += claims->grants[i].controller != NULL;
+    return claims->count > granted;
+}
+
 int64_t job_claims_since_s(const struct job_claims *claims, uint32_t instance)
 {
     for (size_t i = 0; i < claims->batch_count; i++) {

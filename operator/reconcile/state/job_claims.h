@@ -48,6 +48,7 @@ struct job_grant {
 
 void job_claims_release(struct job_claims *claims);
 void job_claims_add_to(const struct job_claims *claims, struct indexset *ret);
+bool job_claims_wait(const struct job_claims *claims); /* has some instance not been granted IPUs? */
 int64_t job_claims_since_s(const struct job_claims *claims, uint32_t instance); /* 0: it does not claim */
 /* Do these instances, and no others, claim already? */
 bool job_claims_are(const struct job_claims *claims, const struct indexset *instances, bool is_ready);

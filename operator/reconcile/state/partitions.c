@@ -82,10 +82,14 @@ void add_served(const struct reconciler *r, const struct job_claims *claims, str
 
 const char *reconciler_preemptor(const struct reconciler *r, const struct record *record)
 {
-    const struct job_cache *cache = map_get(&r->job_caches, record->job_uid);
+    const struct job_cache *cache = map_get(&r->job_caches, record->job_uid), *preemptor;
     const struct partition_cache *partition = cache ? map_get(&cache->partitions, record->name) : NULL;
 
-    return record->preemptor || !partition ? record->preemptor : partition->preemptor;
+    if (record->preemptor || !partition || !partition->preemptor_uid)
+        return record->preemptor;
+    preemptor = map_get(&r->job_caches, partition->preemptor_uid);
+    return cache->is_preemptible && preemptor && job_claims_wait(&preemptor->claims) ? partition->preemptor
+                                                                                     : NULL;
 }
 
 int64_t reconciler_end_s(const struct reconciler *r, const struct record *record, int64_t now_s)

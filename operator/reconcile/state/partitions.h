@@ -12,8 +12,8 @@ bool grant_is_being_recorded(const struct reconciler *r, const struct grant_cach
 void add_served(const struct reconciler *r, const struct job_claims *claims, struct indexset *ret);
 /* The pool tracks the partition of this record from now on. */
 void reconciler_follow(struct reconciler *r, const struct record *record);
-/* The job of higher priority that gets its IPUs, "namespace/name", also before the record says so; NULL: it
- * keeps them. */
+/* The job of higher priority that gets its IPUs, "namespace/name"; NULL: it keeps them. Before the record
+ * says so, only as long as that job waits and its own agrees. */
 const char *reconciler_preemptor(const struct reconciler *r, const struct record *record);
 /* When the partition of the record must have released its IPUs; FORECAST_UNKNOWN: no bound. */
 int64_t reconciler_end_s(const struct reconciler *r, const struct record *record, int64_t now_s);
