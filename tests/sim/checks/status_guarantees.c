@@ -211,11 +211,12 @@ void status_guarantees_on_deletion(struct world *world, const struct api_object 
                     pod->name, job->name);
 }
 
-/* Where a quota is, pods go that had their failure before them. */
+/* Where a quota is, pods go that had their failure before them; a preemption stops a pod before it fails. */
 static void check_failure(struct world *world, const struct user_job *job, const cJSON *doc)
 {
     const cJSON *first = json_at(doc, "status/failures");
-    bool may_fail = job->kind->pods == PODS_FAIL || job->kind->pods == PODS_FAIL_TWICE;
+    bool may_fail = job->kind->pods == PODS_FAIL ||
+                    (job->kind->pods == PODS_FAIL_TWICE && json_i64(doc, "status/preemptionCount", 0) < 2);
 
     first = first ? first->child : NULL;
     if (!may_fail || !job->ended || world->options.has_quota || job->kind->user != USER_WAITS ||
