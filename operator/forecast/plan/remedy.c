@@ -16,7 +16,8 @@ struct search {
     enum remedy_kind kind;
     int64_t least_run_s;
     struct occupancy *occupancy;
-    uint32_t *seen; /* per entry of running[]: the last candidate that counted it */
+    const uint64_t *free; /* per domain, before a candidate is tried */
+    uint32_t *seen;       /* per entry of running[]: the last candidate that counted it */
     uint32_t candidate;
     struct remedy *best;
 };
@@ -30,7 +31,9 @@ static struct forecast_block clipped(const struct room *r, struct forecast_block
     return block;
 }
 
-static void occupy(struct occupancy *o, const struct forecast_input *input, const struct forecast_plan *plan)
+/* What is reserved for others counts as theirs; its own reservation does not count. */
+static void occupy(struct occupancy *o, const struct forecast_input *input, const struct forecast_plan *plan,
+                   uint32_t claim)
 {
     occupancy_init(o, input);
     for (uint32_t i = 0; i < input->running_count; i++) {
@@ -44,6 +47,10 @@ static void occupy(struct occupancy *o, const struct forecast_input *input, cons
     }
     for (size_t i = 0; i < plan->start_count; i++)
         occupancy_occupy(o, plan->starts[i].controller, &plan->starts[i].block, KEY_NO_BOUND, STARTS_NOW);
+    for (size_t i = 0; i < plan->reserved_count; i++)
+        if (plan->reserved[i].claim != claim)
+            occupancy_occupy(o, plan->reserved[i].controller, &plan->reserved[i].block, KEY_NO_BOUND,
+                             STARTS_NOW);
     occupancy_index(o);
 }
 
@@ -71,49 +78,48 @@ static bool may_end(const struct search *s, const struct forecast_running *r)
     return s->kind == REMEDY_DEFRAGMENTATION || (r->is_restartable && r->priority < s->claim->priority);
 }
 
-/* Its own reservation does not count. */
-static bool is_reserved(const struct search *s, uint32_t c, const struct forecast_block *block)
+/* One after the other, the largest first. */
+static bool take_places(const struct search *s, const struct remedy *it)
 {
-    for (size_t i = 0; i < s->plan->reserved_count; i++) {
-        const struct forecast_reservation *r = &s->plan->reserved[i];
-
-        if (r->claim != s->number && r->controller == c && forecast_blocks_overlap(&r->block, block))
-            return true;
-    }
-    return false;
-}
-
-/* One after the other, the largest first, outside the block and what is reserved. */
-static bool fit_elsewhere(const struct search *s, const struct remedy *it)
-{
-    struct occupancy o;
-    AUTO(mem) void *memory = mem_alloc(occupancy_lay_out(&o, s->input, NULL));
     uint32_t sizes = 0;
     struct forecast_block place;
 
-    occupancy_lay_out(&o, s->input, memory);
-    occupy(&o, s->input, s->plan);
-    for (size_t i = 0; i < s->plan->reserved_count; i++)
-        if (s->plan->reserved[i].claim != s->number)
-            occupancy_occupy(&o, s->plan->reserved[i].controller, &s->plan->reserved[i].block, KEY_NO_BOUND,
-                             STARTS_NOW);
-    occupancy_occupy(&o, it->controller, &it->block, KEY_NO_BOUND, STARTS_NOW);
-    occupancy_index(&o);
     for (uint32_t i = 0; i < it->victim_count; i++)
         sizes |= s->input->running[it->victims[i]].size;
     for (uint32_t size = 1u << 31; size > 0; size /= 2)
         for (uint32_t i = 0; sizes & size && i < it->victim_count; i++) {
             if (s->input->running[it->victims[i]].size != size)
                 continue;
-            if (!place_find(&o, it->controller, size, KEY_NO_BOUND, &place))
+            if (!place_find(s->occupancy, it->controller, size, KEY_NO_BOUND, &place))
                 return false;
-            occupancy_take(&o, it->controller, &place, KEY_NO_BOUND, STARTS_NOW);
+            occupancy_take(s->occupancy, it->controller, &place, KEY_NO_BOUND, STARTS_NOW);
         }
     return true;
 }
 
-/* Rules a candidate out before fit_elsewhere lays out all IPUs for it, which takes the longer the more there
- * are. */
+/* Outside the block and what is reserved. What it takes for that is free again afterwards: to lay out all
+ * IPUs for each candidate would hold the caller for seconds. */
+static bool fit_elsewhere(const struct search *s, const struct remedy *it)
+{
+    struct occupancy *o = s->occupancy;
+    const struct room *r = &o->rooms[it->controller];
+    const uint64_t *free = &s->free[r->first];
+    bool fits;
+
+    for (uint32_t d = it->block.domain; d < it->block.domain + it->block.domain_count; d++)
+        occupancy_take(o, it->controller, &(struct forecast_block){d, 1, it->block.ipus & free[d]},
+                       KEY_NO_BOUND, STARTS_NOW);
+    fits = take_places(s, it);
+    for (uint32_t d = 0; d < r->domain_count; d++) {
+        struct forecast_block taken = {d, 1, free[d] & ~o->free[r->first + d]};
+
+        if (taken.ipus)
+            occupancy_release(o, it->controller, &taken);
+    }
+    return fits;
+}
+
+/* Rules a candidate out before fit_elsewhere tries it, which takes longer. */
 static bool may_fit_elsewhere(const struct search *s, uint32_t c, const struct forecast_running *r)
 {
     return s->kind == REMEDY_PREEMPTION || place_is_free(s->occupancy, c, r->size);
@@ -152,8 +158,6 @@ static void try_block(struct search *s, uint32_t c, struct forecast_block block)
     struct remedy it = {.controller = c, .block = block, .is_agreed = true};
 
     s->candidate++;
-    if (is_reserved(s, c, &block))
-        return;
     for (uint32_t d = block.domain; d < block.domain + block.domain_count; d++)
         if (!add_owners(s, &it, d))
             return;
@@ -197,13 +201,15 @@ bool remedy_find(const struct forecast_input *input, const struct forecast_plan 
     struct occupancy o;
     AUTO(mem) void *memory = mem_alloc(occupancy_lay_out(&o, input, NULL));
     AUTO(mem) uint32_t *seen = mem_alloc(input->running_count * sizeof(*seen));
-    struct search s = {input, plan, &input->claims[claim], claim, kind, least_run_s, &o, seen, 0, ret};
+    AUTO(mem) uint64_t *free = NULL;
+    struct search s = {input, plan, &input->claims[claim], claim, kind, least_run_s, &o, NULL, seen, 0, ret};
 
     *ret = (struct remedy){.cost_ipu_s = UINT64_MAX};
     if (s.claim->size == 0)
         return false;
     occupancy_lay_out(&o, input, memory);
-    occupy(&o, input, plan);
+    occupy(&o, input, plan, claim);
+    s.free = free = mem_dup(o.free, o.domain_count * sizeof(*free));
     for (uint32_t c = 0; c < o.room_count; c++)
         if (s.claim->eligible >> c & 1 && input->controllers[c].is_usable && o.rooms[c].is_placed)
             try_controller(&s, c);

@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/forecast/plan/remedy.h"
 
 /* 256 domains that are nearly full, and 10,000 that wait. Times depend on the machine, so they are printed,
  * and only an order of magnitude more than the aim fails. */
@@ -113,4 +114,26 @@ TEST(ten_thousand_waiting_claims_take_milliseconds)
 {
     measure(64);
     measure(1);
+}
+
+/* Two jobs have to move for each block that could be freed, and only one of them fits elsewhere. */
+TEST(advice_for_which_every_block_is_tried_takes_milliseconds)
+{
+    struct forecast_input input = input_of(1);
+    struct forecast *f;
+    struct remedy remedy;
+    double begin, took;
+
+    input.running_count--;
+    input.claim_count = 1;
+    claims[0].size = 2;
+    for (size_t i = 0; i < input.running_count; i++)
+        running[i].ns = 0;
+    f = forecast_new(&input);
+    begin = now_ms();
+    CHECK(!remedy_find(&input, forecast_plan_of(f), 0, REMEDY_DEFRAGMENTATION, 0, &remedy));
+    took = now_ms() - begin;
+    printf("%zu run: no advice in %.2f ms\n", input.running_count, took);
+    CHECK(took < 100);
+    forecast_free(f);
 }

@@ -149,6 +149,27 @@ TEST_F(scene, s, a_victim_that_fits_nowhere_else_is_not_advised)
     CHECK(!find(s, REMEDY_DEFRAGMENTATION));
 }
 
+/* The first block has two jobs of 8 IPUs, the second one of 8 and one of 4; outside there is room for the
+ * latter only. */
+TEST_F(scene, s, a_block_that_cannot_be_freed_leaves_its_room_to_the_next)
+{
+    static const struct {
+        uint32_t domain, first, size;
+        bool may_move;
+    } rows[] = {{0, 0, 8, true},    {0, 8, 8, true},   {0, 16, 8, true},   {0, 24, 4, true},
+                {0, 32, 32, false}, {1, 0, 32, false}, {1, 32, 16, false}, {1, 48, 4, false}};
+
+    CHECK_ROWS (row, rows)
+        replay_add_running(&s->r, -100 * MIN, 0, row->domain, row->first, row->size, 300 * MIN)->claim.ns =
+            row->may_move ? 0 : FORECAST_NONE;
+    replay_add_job(&s->r, 0, 16, 60 * MIN);
+    replay_plan(&s->r, 0);
+    CHECK(find(s, REMEDY_DEFRAGMENTATION));
+    CHECK_INT_EQ(s->remedy.victim_count, 2);
+    CHECK_INT_EQ(s->remedy.victims[0], 2);
+    CHECK_INT_EQ(s->remedy.victims[1], 3);
+}
+
 /* ---- against trying everything ---- */
 
 #define EXEMPT 2000
