@@ -100,6 +100,7 @@ struct forecast_running {
     struct forecast_quantiles left; /* from now, of the time that it still runs */
     bool is_restartable;            /* may be ended for another (remedy.h) */
     bool is_leaving;                /* its IPUs are being released already: its end costs nothing */
+    bool is_accounted;              /* its run counts as usage already: it is not charged once more */
     int64_t checkpoint_s;           /* work done before is not lost; start_s without a checkpoint */
     uint32_t restart_s;             /* until it computes again after a restart */
 };

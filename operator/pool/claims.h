@@ -37,6 +37,7 @@ struct claims_running {
     struct forecast_quantiles left; /* of the time that it still runs */
     bool is_preemptible;            /* a claim of higher priority may have its IPUs */
     bool is_leaving;                /* they are being released */
+    bool is_accounted;              /* its run counts as usage already */
     int64_t checkpoint_s;           /* 0: none */
 };
 

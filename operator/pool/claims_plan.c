@@ -131,6 +131,7 @@ static struct forecast_running running_of(struct claims_plan_memory *m, size_t c
                                      .left = from->left,
                                      .is_restartable = from->is_preemptible,
                                      .is_leaving = from->is_leaving,
+                                     .is_accounted = from->is_accounted,
                                      .checkpoint_s = from->checkpoint_s > from->start_s ? from->checkpoint_s
                                                                                         : from->start_s,
                                      .restart_s = RESTART_S};
@@ -307,7 +308,7 @@ static void set_shares(struct claims_plan_memory *m, const struct claims_view *v
         it->used_ipu_s = usage_of(view->usage, ns, view->now_s);
     }
     for (size_t i = 0; i < m->running_count; i++) {
-        if (m->running[i].ns != FORECAST_NONE)
+        if (m->running[i].ns != FORECAST_NONE && !m->running[i].is_accounted)
             m->namespaces[m->running[i].ns].used_ipu_s += claims_plan_charge(&m->running[i], view->now_s);
     }
 }

@@ -214,6 +214,11 @@ bool record_is_ownerless(const struct record *record)
     return str_eq(record->job_uid, RECORD_NO_JOB_UID);
 }
 
+bool record_holds_ipus(const struct record *record, bool is_listed)
+{
+    return !record->spent_s && !record_is_ownerless(record) && (!record->releasing || is_listed);
+}
+
 bool record_can_have_name(const char *id)
 {
     size_t len = strlen(id);

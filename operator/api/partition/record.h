@@ -56,6 +56,9 @@ struct record {
 #define RECORD_NO_JOB_UID "nobody"
 
 bool record_is_ownerless(const struct record *record);
+/* Whether its job holds the IPUs. A record that is releasing may stay while the instance waits for others, to
+ * keep the id, so it counts only if its partition exists; who cannot know that passes false. */
+bool record_holds_ipus(const struct record *record, bool is_listed);
 /* Names of Kubernetes objects are more restricted than ids of partitions. */
 bool record_can_have_name(const char *id);
 

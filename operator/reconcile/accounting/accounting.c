@@ -29,9 +29,7 @@ static void change(struct accounting *accounting, const struct record *record, b
 {
     struct account *account;
 
-    if (!record || record->spent_s || record_is_ownerless(record))
-        return;
-    if (record->releasing && record->preemptor) /* it stays until the instance has other IPUs */
+    if (!record || !record_holds_ipus(record, false))
         return;
     account = account_of(accounting, record->job_ns);
     account->ipu_ms = ipu_ms(account, now_ms);

@@ -14,7 +14,7 @@
 #define ACCOUNTING_OTHERS "(others)" /* no name of a namespace */
 
 struct account {
-    uint32_t ipus;   /* held now, by partitions that exist or are being removed */
+    uint32_t ipus;   /* held now, until the partition is being removed */
     uint64_t ipu_ms; /* up to since_ms */
     int64_t since_ms;
 };

@@ -300,12 +300,13 @@ static void add_recorded(const struct reconciler *r, const struct record *record
                                      .instance = record->instance,
                                      .start_s = record->created_s};
 
-    if (!cache || record_is_ownerless(record) || record->spent_s)
+    if (!cache || !record_holds_ipus(record, listed != NULL))
         return;
     if (!listed &&
         !(record->place && vipu_pool_part_of(&detail->room, record->place, record->size, &running.place)))
         return;
     running.priority = record->priority;
+    running.is_accounted = record->releasing;
     running.is_leaving = record->releasing || reconciler_preemptor(r, record);
     running.is_preemptible = listed && cache->is_preemptible && cache->grace_s <= PREEMPTION_GRACE_MAX_S &&
                              record->preemptions < PREEMPTIONS_MAX;
@@ -487,13 +488,11 @@ static void add_held(struct map *held, const char *ns, uint32_t ipus)
     map_set(held, ns, (void *)(before + ipus)); /* a number, not a pointer */
 }
 
-/* Its partition is gone. */
-static bool only_keeps_id(const struct reconciler *r, const struct record *record)
+/* A request for it may still be carried out. */
+static bool is_gone(const struct reconciler *r, const struct record *record)
 {
-    struct partition_view partition = {.busy = true};
+    struct partition_view partition = pool_partition(r->pool, record->controller, record->name);
 
-    if (record->releasing)
-        partition = pool_partition(r->pool, record->controller, record->name);
     return partition.state == PARTITION_ABSENT && !partition.busy && !partition.outcome_unknown;
 }
 
@@ -504,7 +503,7 @@ static void count_held(const struct reconciler *r, struct map *ret)
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (!record->spent_s && !record_is_ownerless(record) && !only_keeps_id(r, record))
+        if (record_holds_ipus(record, record->releasing && !is_gone(r, record)))
             add_held(ret, record->job_ns, record->size);
     }
     /* A job that is granted IPUs is among the first. */

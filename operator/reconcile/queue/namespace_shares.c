@@ -40,13 +40,6 @@ static uint64_t charge_of(const struct reading *reading, const struct record *re
         reading->now_s);
 }
 
-/* As the queue charges it: the record of an instance that has lost its IPUs stays until it has other ones. */
-static bool is_charged(const struct reconciler *r, const struct record *record)
-{
-    return !record->spent_s && !record_is_ownerless(record) &&
-           !(record->releasing && !pool_listed(r->pool, record->controller, record->name));
-}
-
 void namespace_shares_read(const struct reconciler *r, struct share_list *ret)
 {
     struct reading reading = {.r = r, .list = ret, .now_s = loop_unix_micros() / 1000000};
@@ -66,7 +59,7 @@ void namespace_shares_read(const struct reconciler *r, struct share_list *ret)
     for (const struct store_item *i = store_first(watch_store(r->records)); i; i = store_next(i)) {
         const struct record *record = i->view;
 
-        if (is_charged(r, record))
+        if (record_holds_ipus(record, false)) /* as the queue charges it: else it counts as usage already */
             share_of(&reading, record->job_ns)->used_ipu_s += charge_of(&reading, record);
     }
     map_release(&reading.places);

@@ -25,8 +25,7 @@ static bool is_ours(const struct reconciler *r, const char *controller, const ch
 {
     const struct record *record = reconciler_record(r, id);
 
-    return record && !record->spent_s && !record_is_ownerless(record) &&
-           str_eq(record->controller, controller);
+    return record && record_holds_ipus(record, true) && str_eq(record->controller, controller);
 }
 
 static uint32_t count_partitions(const struct reconciler *r)

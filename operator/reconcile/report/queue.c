@@ -307,7 +307,7 @@ static void print_running(const struct queue_page *page, const struct page_place
     json_put_str(item, "partition", partition->id);
     json_put_i64(item, "ipus", partition->size);
     put_blocks(item, room_of(page, place->ranks[1]), partition);
-    if (!record || record->spent_s || record_is_ownerless(record) || !str_eq(record->controller, controller))
+    if (!record || !record_holds_ipus(record, true) || !str_eq(record->controller, controller))
         return;
     json_put_str(item, "job", record->job_key);
     json_put_i64(item, "instance", record->instance);

@@ -37,7 +37,7 @@ cJSON *usage_stats(const struct reconciler *r)
         const struct record *record = i->view;
         cJSON *used;
 
-        if (record->spent_s || record_is_ownerless(record))
+        if (!record_holds_ipus(record, pool_listed(r->pool, record->controller, record->name)))
             continue;
         used = map_get(&namespaces, record->job_ns);
         if (!used) {

@@ -503,18 +503,33 @@ TEST_F(scene, s, who_has_a_greater_weight_may_use_more)
     check_first(s, "a/older", "b/younger");
 }
 
+static void run_of_a(struct scene *s, struct claims_running *running)
+{
+    *running = (struct claims_running){.job = "a/runs",
+                                       .uid = "a/runs",
+                                       .place = {.domain_count = 1, .ipus = 0xffffffff},
+                                       .size = 32,
+                                       .end_s = FORECAST_UNKNOWN};
+    share(s, "");
+    s->controllers[0].running = running;
+    s->controllers[0].running_count = 1;
+}
+
 TEST_F(scene, s, what_runs_counts_from_its_start)
 {
-    struct claims_running running = {.job = "a/runs",
-                                     .uid = "a/runs",
-                                     .place = {.domain_count = 1, .ipus = 0xffffffff},
-                                     .size = 32,
-                                     .end_s = FORECAST_UNKNOWN};
+    struct claims_running running;
 
-    share(s, "");
-    s->controllers[0].running = &running;
-    s->controllers[0].running_count = 1;
+    run_of_a(s, &running);
     check_first(s, "b/younger", "a/older");
+}
+
+TEST_F(scene, s, what_counts_as_usage_is_not_charged_once_more)
+{
+    struct claims_running running;
+
+    run_of_a(s, &running);
+    running.is_accounted = true;
+    check_first(s, "a/older", "b/younger");
 }
 
 TEST_F(scene, s, who_has_waited_long_is_guarded)

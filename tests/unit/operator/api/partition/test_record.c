@@ -206,3 +206,19 @@ TEST(not_every_id_can_be_the_name_of_a_record)
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         CHECK(!record_can_have_name(bad[i]));
 }
+
+TEST(who_is_releasing_holds_ipus_only_while_the_partition_exists)
+{
+    static char nobody[] = RECORD_NO_JOB_UID, job[] = "job";
+    static const struct {
+        struct record record;
+        bool is_listed, holds;
+    } rows[] = {{{.job_uid = job}, false, true},
+                {{.job_uid = job, .releasing = true}, true, true},
+                {{.job_uid = job, .releasing = true}, false, false},
+                {{.job_uid = job, .releasing = true, .spent_s = 7}, true, false},
+                {{.job_uid = nobody}, true, false}};
+
+    CHECK_ROWS (row, rows)
+        CHECK_INT_EQ(record_holds_ipus(&row->record, row->is_listed), row->holds);
+}

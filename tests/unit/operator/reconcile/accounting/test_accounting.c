@@ -45,19 +45,20 @@ TEST(an_id_without_a_partition_holds_nothing)
     accounting_release(&a);
 }
 
-TEST(a_preempted_instance_holds_nothing_while_it_waits)
+/* Its record stays, whether it was preempted, has given its IPUs up, or was rejected. */
+TEST(an_instance_holds_nothing_while_it_waits)
 {
     struct accounting a = {0};
-    struct record held = record_of("team", 4), preempted = held;
+    struct record held = record_of("team", 4), preempted = held, releasing = held;
 
     preempted.preemptor = "team/urgent";
+    releasing.releasing = true;
     accounting_note_record(&a, NULL, &held, 0);
     accounting_note_record(&a, &held, &preempted, 1000);
     CHECK_INT_EQ(account(&a, "team")->ipus, 4); /* its pods are being stopped */
-    held = preempted;
-    preempted.releasing = true;
-    accounting_note_record(&a, &held, &preempted, 2000);
-    accounting_note_record(&a, &preempted, NULL, 9000);
+    accounting_note_record(&a, &preempted, &releasing, 2000);
+    CHECK_INT_EQ(account(&a, "team")->ipus, 0);
+    accounting_note_record(&a, &releasing, NULL, 9000);
     CHECK_INT_EQ(account(&a, "team")->ipus, 0);
     CHECK(account_ipu_seconds(account(&a, "team"), 9000) == 4 * 2);
     accounting_release(&a);

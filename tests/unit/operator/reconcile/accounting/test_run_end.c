@@ -39,18 +39,21 @@ TEST(a_run_ends_when_its_ipus_are_free)
                                preempted = {.job_uid = job,
                                             .uid = first,
                                             .started = true,
-                                            .releasing = true,
                                             .preemptor = urgent},
                                other = {.job_uid = job, .uid = second, .started = true};
     static const struct {
         const struct record *old, *new;
         bool has_ended;
     } rows[] = {
-        {NULL, &ran, false},        {&never_ran, &ran, false}, {&ran, &releasing, false},
-        {&releasing, NULL, true},   {&ran, NULL, true},        {&restarting, NULL, true},
-        {&ran, &spent, true},       {&spent, NULL, false},     {NULL, &spent, false},
-        {&never_ran, NULL, false},  {&orphan, NULL, false},    {&ran, &other, true},
-        {&ran, &restarting, false}, {&ran, &preempted, true},  {&preempted, NULL, false},
+        {NULL, &ran, false},         {&never_ran, &ran, false},
+        {&ran, &releasing, true},    {&releasing, NULL, false},
+        {&ran, NULL, true},          {&restarting, NULL, true},
+        {&ran, &spent, true},        {&spent, NULL, false},
+        {NULL, &spent, false},       {&never_ran, NULL, false},
+        {&orphan, NULL, false},      {&ran, &other, true},
+        {&ran, &restarting, false},  {&ran, &preempted, false},
+        {&preempted, NULL, true},    {&preempted, &releasing, true},
+        {&releasing, &spent, false},
     };
 
     CHECK_ROWS (row, rows)
