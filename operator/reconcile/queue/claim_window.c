@@ -24,22 +24,26 @@ void claim_window_add(struct reconciler *r, struct job_cache *cache)
         cache->place = key_of(cache);
         claim_order_add(&r->with_claims, &cache->place, cache);
     }
+    r->claim_window.has_changed = true;
     claim_window_note(r, cache);
 }
 
 void claim_window_note(struct reconciler *r, struct job_cache *cache)
 {
     struct claim_key key = key_of(cache);
+    uint32_t waiting = cache->share.waiting;
+    bool has_moved = claim_key_compare(&key, &cache->place) != 0;
 
     if (!cache->is_claiming)
         return;
-    if (claim_key_compare(&key, &cache->place) != 0) {
+    if (has_moved) {
         claim_order_remove(&r->with_claims, &cache->place);
         claim_order_add(&r->with_claims, &key, cache);
         cache->place = key;
     }
     queue_totals_note(&r->queue_totals, cache, !r->all_seen || cache->arrival <= r->first_arrivals);
-    r->claim_window.has_changed = true;
+    if (has_moved || cache->share.waiting != waiting) /* it is noted at each reconcile */
+        r->claim_window.has_changed = true;
 }
 
 void claim_window_remove(struct reconciler *r, const char *uid)

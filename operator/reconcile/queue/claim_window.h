@@ -17,7 +17,7 @@
 
 /* The job begins to claim IPUs, or claims others. */
 void claim_window_add(struct reconciler *r, struct job_cache *cache);
-/* Its claims or what it asks for have changed; nothing if it claims no IPUs. */
+/* Its claims or what it asks for may have changed; nothing if it claims no IPUs. */
 void claim_window_note(struct reconciler *r, struct job_cache *cache);
 void claim_window_remove(struct reconciler *r, const char *uid);
 /* No search goes on, and no look is due. */

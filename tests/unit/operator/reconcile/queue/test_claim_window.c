@@ -172,6 +172,28 @@ TEST_F(crowd, c, new_ones_do_not_delay_a_look)
     CHECK_INT_EQ(c->r.claim_window.jobs.count, CLAIM_WINDOW_JOBS / 2);
 }
 
+TEST_F(crowd, c, only_a_change_makes_another_search_due)
+{
+    struct job_cache *cache = NULL;
+
+    for (unsigned i = 0; i < MANY; i++)
+        cache = add(c, "team", i);
+    search(c);
+    claim_window_note(&c->r, cache);
+    CHECK(!c->r.claim_window.has_changed);
+    claim_window_add(&c->r, cache); /* its template is valid now */
+    CHECK(c->r.claim_window.has_changed);
+    c->r.claim_window.has_changed = false;
+    cache->priority = 1;
+    claim_window_note(&c->r, cache);
+    CHECK(c->r.claim_window.has_changed);
+    c->r.claim_window.has_changed = false;
+    job_claims_assign(&cache->claims, &(struct indexset){0}, &(struct job_grant){.controller = "127.0.0.1:1"},
+                      1);
+    claim_window_note(&c->r, cache);
+    CHECK(c->r.claim_window.has_changed);
+}
+
 /* ---- limits of the queue ---- */
 
 static void check_told(const struct job_cache *cache, enum claim_wait_cause why)
