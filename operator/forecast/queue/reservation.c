@@ -185,7 +185,8 @@ bool reservation_make(struct moment *b, const struct group *g, uint32_t claim,
                                        .claim = claim};
     if (best.key != KEY_GONE)
         set_limits(b, it, &best, r);
-    r->is_overrun = prior && (prior->is_overrun || is_overrun(b, r));
+    /* Of those that are projected nobody asks, and to find out takes the longer the more run. */
+    r->is_overrun = prior && (prior->is_overrun || (b->now == 0 && is_overrun(b, r)));
     b->reserved_count++;
     if (r->promise_s == FORECAST_UNKNOWN)
         b->unsure |= g->controllers;
