@@ -245,7 +245,7 @@ bool reconciler_is_synced(const struct reconciler *r)
 
 bool reconciler_knows_queue(const struct reconciler *r)
 {
-    return r->all_validated;
+    return r->all_validated && claim_window_is_found(&r->claim_window);
 }
 
 char *reconciler_trouble(const struct reconciler *r)

@@ -26,7 +26,8 @@ void reconciler_set_cordon(struct reconciler *reconciler, size_t controller, con
 /* Every cordon that is in force has been set since the start: see awaits_cordons. */
 void reconciler_cordons_known(struct reconciler *reconciler);
 bool reconciler_is_synced(const struct reconciler *reconciler);
-/* All jobs have been reconciled once since the start: what waits is counted. */
+/* All jobs have been reconciled once since the start, so that what waits is counted, and the first of a long
+ * queue are found. */
 bool reconciler_knows_queue(const struct reconciler *reconciler);
 /* Why the reconciler does not see changes, in a sentence; NULL: it does. Caller frees. */
 char *reconciler_trouble(const struct reconciler *reconciler);

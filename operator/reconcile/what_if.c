@@ -1,6 +1,7 @@
 #include "operator/reconcile/what_if.h"
 
 #include "base/core/mem.h"
+#include "operator/reconcile/queue/claim_window.h"
 #include "operator/reconcile/queue/grants.h"
 #include "operator/reconcile/report/plan_text.h"
 #include "operator/reconcile/queue/run_times.h"
@@ -17,10 +18,13 @@ struct what_if {
 static struct what_if *begin(const struct reconciler *r, const struct what_if_request *request,
                              const bool *eligible)
 {
-    struct what_if *what_if = NEW(struct what_if);
+    struct what_if *what_if;
     AUTO(mem) char *job = mem_printf("%s/" UID, request->ns);
     const struct run_kind kind = run_times_kind(request->ns, request->name, request->image, request->ipus);
 
+    if (!claim_window_is_found(&r->claim_window))
+        return NULL;
+    what_if = NEW(struct what_if);
     what_if->request = (struct what_if_request){.ipus = request->ipus,
                                                 .instances = request->instances,
                                                 .priority = request->priority,

@@ -9,10 +9,11 @@ struct forecast_verdict;
 struct reconciler;
 struct what_if;
 
-/* Owned by the caller. */
+/* Owned by the caller. NULL: not yet, because the first jobs of a long queue are not found (as
+ * reconciler_knows_queue). */
 struct what_if *what_if_begin(const struct reconciler *reconciler, const struct what_if_request *request);
 /* A job of one instance and ordinary priority, of a namespace that has no other, that only this controller
- * can serve. bound_s as for a request. Owned by the caller. */
+ * can serve. bound_s as for a request. Owned by the caller; NULL likewise. */
 struct what_if *what_if_begin_at(const struct reconciler *reconciler, size_t controller, uint32_t ipus,
                                  int64_t bound_s);
 /* Work on what nobody has asked counts as that of the forecasts, which then rest the longer. */

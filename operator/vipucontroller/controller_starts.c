@@ -79,7 +79,7 @@ static bool begin_round(struct controller_starts *s)
 {
     int64_t now = loop_now_ms(s->loop);
 
-    for (size_t i = 0; reconciler_knows_queue(s->reconciler) && i < s->controller_count; i++) {
+    for (size_t i = 0; i < s->controller_count; i++) {
         AUTO(vipu_pool_view) struct vipu_pool_view pool = pool_free_capacity(s->reconciler->pool, i);
 
         /* Its size may be known before its partitions are listed. */
@@ -123,7 +123,7 @@ static void step(struct loop_timer *timer)
     struct controller_starts *s = CONTAINER_OF(timer, struct controller_starts, timer);
     int64_t before_us = processor_us(), work_us;
 
-    if (!s->total_ipus && !begin_round(s)) {
+    if (!reconciler_knows_queue(s->reconciler) || (!s->total_ipus && !begin_round(s))) {
         loop_timer_start(s->loop, timer, CHECK_MS, step);
         return;
     }

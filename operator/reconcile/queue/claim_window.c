@@ -198,7 +198,7 @@ bool claim_window_is_ready(struct reconciler *r)
         else if (has_others && window->has_changed) /* who is behind is told so in time */
             loop_timer_start(r->loop, &window->look, window->next_ms - now, request_look);
     }
-    if (count <= CLAIM_WINDOW_MAX || !loop_timer_is_running(&window->slice))
+    if (claim_window_is_found(window) || !loop_timer_is_running(&window->slice))
         return true;
     window->is_awaited = true;
     return false;

@@ -20,6 +20,11 @@ void claim_window_add(struct reconciler *r, struct job_cache *cache);
 /* Its claims or what it asks for may have changed; nothing if it claims no IPUs. */
 void claim_window_note(struct reconciler *r, struct job_cache *cache);
 void claim_window_remove(struct reconciler *r, const char *uid);
+/* The first jobs are found: what walks all of the window takes a short time. */
+static inline bool claim_window_is_found(const struct claim_window *window)
+{
+    return window->jobs.count <= CLAIM_WINDOW_MAX;
+}
 /* No search goes on, and no look is due. */
 void claim_window_stop(struct claim_window *window);
 /* Before a look. False: it has to wait until the first jobs are found, and is due then. */

@@ -56,7 +56,7 @@ static void reply_json(struct pages *pages, struct http_server_request *request,
         return;
     }
     if (!body) {
-        http_server_replyf(request, 503, "no leader; retry later\n");
+        http_server_replyf(request, 503, "no leader, or it is still reading the queue; retry later\n");
         return;
     }
     json_make_visible(body, VISIBLE_LINES);

@@ -3,6 +3,8 @@
 
 #include "base/core/mem.h"
 #include "lib/check.h"
+#include "operator/reconcile/reconciler.h"
+#include "operator/reconcile/what_if.h"
 
 #define MANY (CLAIM_WINDOW_MAX + 1)
 
@@ -192,6 +194,21 @@ TEST_F(crowd, c, only_a_change_makes_another_search_due)
                       1);
     claim_window_note(&c->r, cache);
     CHECK(c->r.claim_window.has_changed);
+}
+
+TEST_F(crowd, c, who_asks_what_would_start_waits_for_the_first)
+{
+    static char ns[] = "team", name[] = "";
+
+    c->r.all_validated = true;
+    CHECK(reconciler_knows_queue(&c->r));
+    for (unsigned i = 0; i < MANY; i++)
+        add(c, ns, i);
+    CHECK(!reconciler_knows_queue(&c->r));
+    CHECK(
+        !what_if_begin(&c->r, &(struct what_if_request){.ns = ns, .name = name, .ipus = 4, .instances = 1}));
+    search(c);
+    CHECK(reconciler_knows_queue(&c->r));
 }
 
 /* ---- limits of the queue ---- */
