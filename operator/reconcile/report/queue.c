@@ -413,49 +413,60 @@ void queue_count(const struct reconciler *r, const char *ns, struct queue_counts
 
 struct namespace_count {
     const char *name;
-    uint32_t waiting;
+    size_t count;
 };
 
 static int compare_counts(const void *a, const void *b)
 {
     const struct namespace_count *x = a, *y = b;
 
-    if (x->waiting != y->waiting)
-        return x->waiting > y->waiting ? -1 : 1;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-/* Where a template could be too many. */
-static void add_template_bytes(const struct reconciler *r, struct str *out)
+/* The largest, for others have no room. */
+static void add_counts(struct namespace_count *counts, size_t count, char sign, struct str *out)
 {
-    unsigned count = 0;
-    const char *name;
-    void *bytes;
-
-    for (size_t i = 0;
-         count < NAMESPACES_MAX && map_next(&r->job_counts.template_bytes, &i, &name, &bytes);) {
-        if ((uintptr_t)bytes <= TEMPLATE_LIMIT_BYTES / 2)
-            continue;
-        str_addf(out, ";%s:%zu", name, (size_t)(uintptr_t)bytes / 1024);
-        count++;
-    }
+    qsort(counts, count, sizeof(*counts), compare_counts);
+    for (size_t i = 0; i < count && i < NAMESPACES_MAX && counts[i].count; i++)
+        str_addf(out, ";%s%c%zu", counts[i].name, sign, counts[i].count);
 }
 
-char *queue_sum_up(const struct reconciler *r)
+static void add_waiting(const struct reconciler *r, struct str *out)
 {
     const struct map *namespaces = &r->queue_totals.namespaces;
     AUTO(mem) struct namespace_count *counts = mem_alloc((namespaces->count + 1) * sizeof(*counts));
-    struct str out = {0};
     size_t count = 0;
     const char *name;
     void *value;
 
     for (size_t i = 0; map_next(namespaces, &i, &name, &value);)
         counts[count++] = (struct namespace_count){name, ((const struct queue_namespace *)value)->waiting};
-    qsort(counts, count, sizeof(*counts), compare_counts);
+    add_counts(counts, count, '=', out);
+}
+
+/* Where a template could be too many. */
+static void add_template_kib(const struct reconciler *r, struct str *out)
+{
+    const struct map *namespaces = &r->job_counts.template_bytes;
+    AUTO(mem) struct namespace_count *counts = mem_alloc((namespaces->count + 1) * sizeof(*counts));
+    size_t count = 0;
+    const char *name;
+    void *bytes;
+
+    for (size_t i = 0; map_next(namespaces, &i, &name, &bytes);)
+        if ((uintptr_t)bytes > TEMPLATE_LIMIT_BYTES / 2)
+            counts[count++] = (struct namespace_count){name, (uintptr_t)bytes / 1024};
+    add_counts(counts, count, ':', out);
+}
+
+char *queue_sum_up(const struct reconciler *r)
+{
+    struct str out = {0};
+
     str_addf(&out, "%u", r->queue_totals.waiting);
-    for (size_t i = 0; i < count && i < NAMESPACES_MAX && counts[i].waiting; i++)
-        str_addf(&out, ";%s=%u", counts[i].name, counts[i].waiting);
-    add_template_bytes(r, &out);
+    add_waiting(r, &out);
+    add_template_kib(r, &out);
     return str_take(&out);
 }
