@@ -198,7 +198,9 @@ static struct page_access_answer ask_login(const struct page_access *access, con
 {
     if (head->origin.len == 0)
         return reject(403, "a login needs the header Origin");
-    if (head->body_len > (access->hosts ? ACCESS_TOKEN_MAX : ACCESS_BODY_MAX))
+    if (access->hosts && head->body_len > ACCESS_TOKEN_MAX)
+        return reject(413, "this token is longer than the 4,000 bytes that browsers keep in a cookie");
+    if (!access->hosts && head->body_len > ACCESS_BODY_MAX)
         return reject(413, "request body too large");
     return (struct page_access_answer){.way = ACCESS_LOGIN, .status = 204};
 }

@@ -153,6 +153,35 @@ TEST(a_service_has_names_and_passes_tokens_on)
     page_access_release(&access);
 }
 
+TEST(a_token_that_no_browser_keeps_is_rejected_as_such)
+{
+    static const struct {
+        size_t len;
+        int status;
+        const char *why;
+    } rows[] = {{4000, 204, NULL},
+                {4001, 413, "this token is longer than the 4,000 bytes that browsers keep in a cookie"}};
+    AUTO(strv) struct strv hosts = {0};
+    struct page_access access;
+
+    strv_push(&hosts, "localhost");
+    page_access_init_service(&access, &hosts, ASSETS);
+    CHECK_ROWS (row, rows) {
+        AUTO(mem)
+        char *text = mem_printf("POST /login HTTP/1.1\r\nHost: localhost\r\nOrigin: "
+                                "https://localhost\r\nContent-Length: %zu\r\n\r\n",
+                                row->len);
+        struct request_head head;
+        struct page_access_answer answer;
+
+        CHECK_INT_EQ(request_head_parse(slice_of(text), &head), REQUEST_HEAD_WHOLE);
+        answer = page_access_ask(&access, &head);
+        CHECK_INT_EQ(answer.status, row->status);
+        CHECK(str_eq(answer.why, row->why));
+    }
+    page_access_release(&access);
+}
+
 TEST(a_token_that_is_no_good_leads_to_the_login)
 {
     CHECK_INT_EQ(page_access_reject(ACCESS_ASSET, 401, "no").status, 303);
