@@ -39,7 +39,7 @@ def test_an_invalid_report_is_kept_without_another(run):
 
 def test_progress_is_shown_while_the_job_runs(run, prints):
     process = run.start(job("ipu-launch progress 7 && while :; do sleep 0.1; done"))
-    prints(process, "Progress   7%")
+    prints(process, "Progress    7%")
     process.terminate()
     assert "7%" in run.finish(process).out
 
