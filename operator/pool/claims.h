@@ -35,7 +35,8 @@ struct claims_running {
     int64_t start_s;
     int64_t end_s;                  /* must have released its IPUs by then; FORECAST_UNKNOWN: no bound */
     struct forecast_quantiles left; /* of the time that it still runs */
-    bool is_preemptible;            /* a claim of higher priority may have its IPUs */
+    bool is_preemptible;            /* a claim of higher priority may have its IPUs... */
+    int64_t release_s;              /* ...and gets them within so many seconds */
     bool is_leaving;                /* they are being released */
     bool is_accounted;              /* its run counts as usage already */
     int64_t checkpoint_s;           /* 0: none */

@@ -23,6 +23,24 @@ static const struct claims_running *find_running(const struct claims_controller 
     return NULL;
 }
 
+/* Its block may be free before the victims have released their IPUs. False if nobody knows when it will be.
+ */
+static bool starts_anyway(const struct claims_view *view, const struct forecast_input *input,
+                          const struct forecast_reservation *reservation, const struct remedy *remedy)
+{
+    const struct claims_controller *c = &view->controllers[remedy->controller];
+    int64_t released_s = view->now_s;
+
+    for (uint32_t i = 0; i < remedy->victim_count; i++) {
+        const struct forecast_running *victim = &input->running[remedy->victims[i]];
+        int64_t at_s = victim->is_leaving ? victim->end_s : view->now_s + find_running(c, victim)->release_s;
+
+        if (at_s > released_s)
+            released_s = at_s;
+    }
+    return reservation->start_s != FORECAST_UNKNOWN && reservation->start_s <= released_s;
+}
+
 /* The line as it is, without the victims. An earlier claim may want the same IPUs. */
 static bool starts_then(const struct claims_plan *plan, uint32_t claim, const struct remedy *remedy)
 {
@@ -91,6 +109,7 @@ bool claims_find_preemption(const struct claims_view *view, const struct claim *
             continue;
         again_s = exempt_until_s(&plan->input, claim, exempt_s);
         if (remedy_find(&plan->input, made, claim, REMEDY_PREEMPTION, exempt_s, &remedy) &&
+            !starts_anyway(view, &plan->input, &made->reserved[i], &remedy) &&
             starts_then(plan, claim, &remedy))
             set_victims(view, &plan->input, claim, &remedy, ret);
         if (again_s < ret->again_s)

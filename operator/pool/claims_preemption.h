@@ -14,9 +14,9 @@ struct claims_preemption {
 };
 
 /* For the first claim of the line that preempts and has a reservation, so that nobody behind it takes what is
- * released, and that starts when the cheapest victims are gone. They agree to it, are of lower priority, so
- * that no two jobs preempt each other, and have had their IPUs for `exempt_s`. IPUs that are being released
- * already are counted on. False: there are no victims. */
+ * released, and that starts when the cheapest victims are gone, but not as early without that. They agree to
+ * it, are of lower priority, so that no two jobs preempt each other, and have had their IPUs for `exempt_s`.
+ * IPUs that are being released already are counted on. False: there are no victims. */
 bool claims_find_preemption(const struct claims_view *view, const struct claim *claims,
                             const struct claims_plan *plan, int64_t exempt_s, struct claims_preemption *ret);
 /* Of a claim for which free IPUs make no block: jobs that would fit elsewhere now, and whose restart would

@@ -310,6 +310,7 @@ static void add_recorded(const struct reconciler *r, const struct record *record
     running.is_leaving = record->releasing || reconciler_preemptor(r, record);
     running.is_preemptible = listed && cache->is_preemptible && cache->grace_s <= PREEMPTION_GRACE_MAX_S &&
                              record->preemptions < PREEMPTIONS_MAX;
+    running.release_s = lifetime_release_s(cache->grace_s);
     running.checkpoint_s = cache->checkpointed_s;
     running.end_s = reconciler_end_s(r, record, loop_unix_micros() / 1000000);
     running.left = run_times_of_running(r, record);

@@ -178,6 +178,17 @@ TEST_F(machine, m, whose_ipus_are_being_released_is_counted_on)
     CHECK(find(m));
 }
 
+TEST_F(machine, m, nobody_is_preempted_for_who_starts_as_early_anyway)
+{
+    fill(m);
+    m->running[0].release_s = m->running[1].release_s = 90;
+    m->running[2].end_s = NOW + 91;
+    waits(m, "ns/urgent", 10, 1, 64);
+    check_found(m, "ns/urgent", "ns/new");
+    m->running[2].end_s = NOW + 90;
+    CHECK(!find(m));
+}
+
 TEST_F(machine, m, nobody_is_preempted_for_the_sake_of_an_earlier_job)
 {
     fill(m);
