@@ -96,6 +96,15 @@ static bool lacks_partitions(struct world *world, const struct user_job *job)
     return object && records_count(world, job->uid, false) + count_ended(object->doc) < (size_t)wanted;
 }
 
+/* The pod that keeps its log is deleted first, so that its record comes a step after those of others that get
+ * IPUs at the same time. */
+static bool was_preempted(struct world *world, const struct user_job *job)
+{
+    const struct api_object *object = api_find(&world->api, "ipujobs", WORLD_NS, job->name);
+
+    return object && json_i64(object->doc, "status/preemptionCount", 0) > 0;
+}
+
 /* ---- room ---- */
 
 static uint32_t size_of(const cJSON *job)
@@ -332,7 +341,7 @@ void queue_order_note_served(struct world *world, const struct api_object *recor
     for (size_t i = 0; i < world->job_count; i++) {
         const struct user_job *other = &world->jobs[i];
 
-        if (!has_waited(world, other) || has_reached_its_end(world, other) ||
+        if (!has_waited(world, other) || has_reached_its_end(world, other) || was_preempted(world, other) ||
             !stands_before(world, other, served) || !could_serve(world, controller, other->size))
             continue;
         if (room == UINT32_MAX)
