@@ -134,7 +134,7 @@ TEST(promises_that_slip_do_not_multiply_the_time)
                                                    .block = {i * 4, 4, ~(uint64_t)0},
                                                    .start_s = -60,
                                                    .promise_s = -60,
-                                                   .since_s = -CLAIMS,
+                                                   .since_s = -(int64_t)CLAIMS,
                                                    .claim = FORECAST_NONE};
     }
     input.reservations = slipped;
