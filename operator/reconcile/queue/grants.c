@@ -489,12 +489,11 @@ static void add_held(struct map *held, const char *ns, uint32_t ipus)
     map_set(held, ns, (void *)(before + ipus)); /* a number, not a pointer */
 }
 
-/* A request for it may still be carried out. */
+/* Also if a request for it may still be carried out: the next leader does not know that of what was at rest
+ * before. */
 static bool is_gone(const struct reconciler *r, const struct record *record)
 {
-    struct partition_view partition = pool_partition(r->pool, record->controller, record->name);
-
-    return partition.state == PARTITION_ABSENT && !partition.busy && !partition.outcome_unknown;
+    return pool_partition(r->pool, record->controller, record->name).state == PARTITION_ABSENT;
 }
 
 static void count_held(const struct reconciler *r, struct map *ret)
