@@ -177,13 +177,17 @@ static bool priorities_are_known(const struct world *world)
     return world->options.is_calm || clock_now_ms() > world->storm_ends_ms + REPORTED_WITHIN_STORM_MS;
 }
 
-/* A job keeps its age, unless it was resumed, or has held IPUs in vain again and again. */
+/* A job keeps its age, unless it was resumed or scaled up from zero, or has held IPUs in vain again and
+ * again. Whether it had been idle when it was scaled up, its status tells. */
 static int64_t queued_since_s(const struct world *world, const struct user_job *job)
 {
     const struct api_object *object = api_find((struct api *)&world->api, "ipujobs", WORLD_NS, job->name);
     const cJSON *failure = json_at(object ? object->doc : NULL, "status/startFailure");
-    int64_t since_s = job->resumed_s > job->created_s ? job->resumed_s : job->created_s;
+    int64_t since_s = job->resumed_s > job->created_s ? job->resumed_s : job->created_s, told_s;
 
+    if (timefmt_parse_rfc3339(json_str(object ? object->doc : NULL, "status/queuedSince", ""), &told_s) &&
+        told_s > since_s)
+        since_s = told_s;
     if (json_i64(failure, "tries", 0) > TRIES_KEEP_AGE)
         timefmt_parse_rfc3339(json_str(failure, "time", ""), &since_s);
     return since_s;
