@@ -1,5 +1,6 @@
 #include "operator/reconcile/queue/told_forecast.h"
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "operator/history/history.h"
 #include "operator/reconcile/state/schedule.h"
@@ -23,19 +24,16 @@ bool told_forecast_is_counted(const struct reconciler *r, const struct forecast_
 
 /* ---- changes ---- */
 
-static uint64_t mixed(uint64_t hash, uint64_t value)
-{
-    return (hash ^ value) * 0x9e3779b97f4a7c15u;
-}
-
 /* Of what its status says; 0: nothing. */
 static uint64_t hash_of(const struct job_forecast *forecast, const struct forecast_reservation *kept)
 {
-    uint64_t hash = mixed(forecast->position, str_hash(forecast->basis));
+    uint64_t hash = fnv64_add(forecast->position, str_hash(forecast->basis));
 
-    hash = mixed(mixed(hash, (uint64_t)forecast->earliest_s), (uint64_t)forecast->latest_s);
-    hash = mixed(hash, (uint64_t)forecast->expected_s);
-    return kept ? mixed(mixed(mixed(hash, kept->controller), kept->block.domain), kept->block.ipus) : hash;
+    hash = fnv64_add(fnv64_add(hash, (uint64_t)forecast->earliest_s), (uint64_t)forecast->latest_s);
+    hash = fnv64_add(hash, (uint64_t)forecast->expected_s);
+    return kept
+               ? fnv64_add(fnv64_add(fnv64_add(hash, kept->controller), kept->block.domain), kept->block.ipus)
+               : hash;
 }
 
 static void tell(struct reconciler *r, struct job_cache *cache)
